@@ -480,8 +480,9 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     let file = profile(&file)?;
     ensure!(file.profile().sites().next().is_some(), "no sites: {said}");
     ensure!(file.profile().monitor_dumps().next().is_some(), "no monitors: {said}");
-    let rests = format!("jvmpi: process {pid} goes on; libjvmpi.so stays loaded in it and rests");
-    equal("last line", said.lines().last(), Some(rests.as_str()))?;
+    let detached =
+        format!("jvmpi: detached from process {pid}; libjvmpi.so stays loaded but inactive");
+    equal("last line", said.lines().last(), Some(detached.as_str()))?;
     ensure!(maps_hprof(&pid)?, "HPROF does not stay loaded");
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
@@ -543,9 +544,9 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     // SAFETY: kill has no precondition, and the shell waits for the process, so the number is its.
     unsafe { libc::kill(pid, libc::SIGKILL) };
     let outcome = java.finish(137)?;
-    let said = "the JVM has ended without telling; this is what it had told ";
+    let said = "the JVM exited without a final dump; the file holds the last snapshot, taken ";
     equal("warnings", outcome.stderr.matches(said).count(), 1)?;
-    let bent = "jvmpi: warning: --alloc slows down what allocates";
+    let bent = "jvmpi: warning: --alloc slows down code that allocates";
     equal("warnings of both", outcome.stderr.matches(bent).count(), 1)?;
     summary(&outcome, &file)?;
     let kept = outcome.expects.find("expect", "dropped", "3000")?.int("kept")?;
@@ -620,19 +621,19 @@ fn record_fails_if_nothing_is_whole(vm: &Vm<'_>) -> Result<(), String> {
     let stream = |dumps: &[Option<DumpKind>]| told_dumps(7, dumps);
     let (begun, cut, all) = (stream(&[])?, stream(&[None])?, stream(&[Some(DumpKind::Last)])?);
     let old = stream(&[Some(DumpKind::Snapshot), None])?;
-    let is_cut = "the JVM has ended before it could tell all";
+    let is_cut = "the JVM exited before it had sent its whole profile";
     let (has, has_too) = ("told.txt has 7 cpu-samples", "told-2.txt has 7 cpu-samples");
-    let fails = "jvmpi: error: no profile is whole: ";
+    let fails = "jvmpi: error: no profile is complete: ";
     record_tells_of(vm, &[&cut], 125, &[is_cut, has, fails])?;
     record_tells_of(vm, &[&begun], 125, &[is_cut, "told.txt is empty", fails])?;
     record_tells_of(vm, &[&all], 0, &[has])?;
-    let is_old = "the JVM has ended without telling; this is what it had told ";
+    let is_old = "the JVM exited without a final dump; the file holds the last snapshot, taken ";
     record_tells_of(vm, &[&old], 0, &[is_old, has])?;
-    let silent = "jvmpi: warning: of 3 JVMs 1 ended before telling anything";
+    let silent = "jvmpi: warning: 1 of 3 JVMs exited before they sent a profile";
     record_tells_of(vm, &[&cut, b"", &all], 0, &[is_cut, has, has_too, silent])?;
     record_tells_of(vm, &[b"", b""], 125, &["jvmpi: error: nothing was recorded: "])?;
     let nonsense = [&begun[..], &[200, 1, 0]].concat();
-    let is_nonsense = "what the JVM has sent makes no sense: ";
+    let is_nonsense = "the JVM sent malformed data: ";
     record_tells_of(vm, &[&nonsense], 125, &[is_nonsense, "told.txt is empty", fails])
 }
 
@@ -783,11 +784,7 @@ fn record_says_why_there_is_nothing(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Hello")?;
     let arguments = ["record", "-o", text(&file)?, "--", "true"];
     let outcome = java.behind_jvmpi(&arguments)?.run_to(125)?;
-    ensure!(
-        outcome.stderr.starts_with("jvmpi: error: no JVM has been profiled"),
-        "{}",
-        outcome.stderr
-    );
+    ensure!(outcome.stderr.starts_with("jvmpi: error: no JVM was profiled"), "{}", outcome.stderr);
     ensure!(!file.exists(), "there is a file");
     Ok(())
 }

@@ -110,7 +110,7 @@ impl Agent {
     fn specification(&self, name: &OsStr) -> Result<OsString, String> {
         if name.as_bytes().contains(&b':') {
             return Err(format!(
-                "{} has a colon in its path, after which options begin: make a link to it without",
+                "the path {} contains a colon, which starts the options: make a symbolic link to it without one",
                 name.display()
             ));
         }

@@ -15,7 +15,7 @@ pub fn understand(answer: &str) -> Result<(), String> {
         // The second line, if there is one, is what the dynamic loader says.
         _ => {
             let mut lines = said.lines();
-            let first = lines.next().unwrap_or("it does not say why");
+            let first = lines.next().unwrap_or("it gave no reason");
             Err(lines.next().map_or(first.to_owned(), |reason| {
                 format!("{}: {reason}", first.trim_end_matches('.'))
             }))

@@ -56,7 +56,7 @@ pub fn load_agent(
     });
     let paths = paths.collect::<io::Result<Vec<_>>>().map_err(|error| {
         format!(
-            "the JVM {process} cannot read the libraries, and gets no copies in its /tmp: {error}"
+            "the JVM {process} cannot read the libraries, and they cannot be copied to its /tmp: {error}"
         )
     })?;
     let library = &paths[0];
@@ -180,7 +180,7 @@ impl<'a> View<'a> {
             if patience.left().is_zero() {
                 return Err(format!(
                     "the JVM {process} has not opened {} within {} s: it hangs, or was started with \
-                     -XX:+DisableAttachMechanism; start it anew without, or with the agent",
+                     -XX:+DisableAttachMechanism; restart it without that option, or with the agent",
                     self.socket(),
                     PATIENCE.as_secs()
                 ));

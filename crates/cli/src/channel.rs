@@ -198,7 +198,7 @@ fn name_stranger(peer: SocketAddr) {
     let before = NAMED.fetch_add(1, Ordering::Relaxed);
     if before < MOST_NAMED {
         let last = before + 1 == MOST_NAMED;
-        let more = if last { "; further ones are closed without a line" } else { "" };
+        let more = if last { "; further ones are closed without a message" } else { "" };
         eprintln!(
             "jvmpi: warning: closed a connection from {peer}, which did not begin with the secret of \
              this recording{more}"

@@ -16,38 +16,38 @@ use std::process::ExitCode;
 use std::thread;
 use tempfile::TempDir;
 
-/// Try whether JVMs have JVMPI as its specification says
+/// Run the JVMPI conformance suite against JVMs
 ///
-/// Each JVM is tried with each of its collectors, by agents that are compiled on the spot: that takes a C
-/// compiler and a JDK's jni.h. The exit status is 0 if no case has failed.
+/// Each JVM is tested with each of its collectors. The agents are compiled on the spot, which needs a C compiler
+/// and the jni.h of a JDK. The exit status is 0 if no case failed.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi conformance --gc g1 --html report.html /usr/lib/jvm/jdk-21")]
 pub struct Arguments {
-    /// Only with this collector; can be given several times
+    /// Test only with this collector; can be given several times
     #[arg(long = "gc", value_name = "NAME", value_parser = probe::COLLECTORS.map(|(name, _)| name))]
     collectors: Vec<String>,
-    /// Only this part of all runs, as 2/3
+    /// Run only this part of the suite, for example 2/3
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
-    /// Try nothing; put together what parts have written with --json
+    /// Run nothing; combine the results that parts wrote with --json
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["collectors", "shard", "homes"])]
     merge: Vec<PathBuf>,
     /// Write the results as JSON, which --merge reads
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the results as JUnit does
+    /// Write the results as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write the results as a page
+    /// Write the results as an HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Compile the agents for the jvmpi.h in this directory
+    /// Compile the agents with the jvmpi.h in this directory
     #[arg(long, value_name = "DIRECTORY")]
     header: Option<PathBuf>,
-    /// Keep the agents and what the JVMs have written in this directory
+    /// Keep the agents and the output of the JVMs in this directory
     #[arg(long, value_name = "DIRECTORY")]
     keep: Option<PathBuf>,
-    /// Look at these JVMs only, each named by its root directory
+    /// Test only these JVMs, each named by its root directory
     #[arg(value_name = "JAVA_HOME")]
     homes: Vec<PathBuf>,
 }
@@ -87,7 +87,7 @@ fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> 
     let wanted = if arguments.homes.is_empty() { found } else { jvms::at(&arguments.homes)? };
     let places = places(&wanted, &arguments.collectors);
     if places.is_empty() {
-        return Err("no JVM was found that starts: name its root directory".into());
+        return Err("no JVM starts: name the root directory of one that does".into());
     }
     let temporary = match &arguments.keep {
         Some(_) => None,
@@ -107,7 +107,7 @@ fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> 
     // A directory for a run that succeeds is removed.
     if kept.is_some() || !results.is_good() {
         temporary.map(TempDir::keep);
-        eprintln!("what was run lies in {}", directory.display());
+        eprintln!("the agents and the output of the JVMs are in {}", directory.display());
     }
     Ok(results)
 }

@@ -9,26 +9,25 @@ use std::process::ExitCode;
 
 /// Convert a profile to another format
 ///
-/// The profile is a file of HPROF, text or binary. What it becomes is told by the name of the other
-/// file, which may end in .txt (HPROF's text), .hprof (its binary format), .collapsed (stacks, one in
-/// a line), .svg (a flame graph), .pb.gz (for pprof), .json (for speedscope) or
-/// .html (a report, as jvmpi report makes it).
+/// The input is an HPROF file, text or binary. The name of the output selects the format: .txt (HPROF text),
+/// .hprof (HPROF binary), .collapsed (one stack per line), .svg (a flame graph), .pb.gz (for pprof), .json
+/// (for speedscope) or .html (a report, as jvmpi report writes it).
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi convert java.hprof.txt profile.svg")]
 pub struct Arguments {
     /// The profile
     #[arg(value_name = "IN")]
     from: PathBuf,
-    /// What it becomes; - for standard output, with --format
+    /// Output file; - for standard output, with --format
     #[arg(value_name = "OUT")]
     to: PathBuf,
-    /// The format, whatever the name of OUT says: one of the endings, without the dot
+    /// Format of OUT, whatever its name: one of the endings, without the dot
     #[arg(long, value_name = "ENDING")]
     format: Option<String>,
-    /// What stacks are weighed by; otherwise the first of these of which there is anything
+    /// Weight of the stacks; by default the first of these with data in the profile
     #[arg(long, value_parser = Weight::ALL.map(Weight::name))]
     weight: Option<String>,
-    /// An older profile: OUT is a flame graph (.svg) of IN, red where it has grown since and blue where
+    /// Older profile: OUT is a flame graph (.svg) of IN, red where it has grown since OLDER and blue where
     /// it has shrunk
     #[arg(long, value_name = "OLDER")]
     base: Option<PathBuf>,
@@ -39,9 +38,9 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let to_standard_output = arguments.to == Path::new("-");
     let format = match &arguments.format {
         Some(ending) => Format::of_path(Path::new(&format!("-.{ending}")))
-            .map_err(|_| format!("--format {ending}: there is no such format; see --help"))?,
+            .map_err(|_| format!("--format {ending}: unknown format; see --help"))?,
         None if to_standard_output => {
-            return Err("- does not tell a format: add --format, as in --format collapsed".into());
+            return Err("- selects no format: add --format, as in --format collapsed".into());
         }
         None => Format::of_path(&arguments.to).map_err(|error| error.to_string())?,
     };

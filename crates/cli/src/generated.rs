@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Print the completions for a shell
+/// Print the completion script for a shell
 ///
 /// Example: jvmpi completions bash > /etc/bash_completion.d/jvmpi
 #[derive(clap::Args)]
@@ -21,7 +21,7 @@ pub struct Completions {
 /// Example: jvmpi man /usr/local/share/man/man1
 #[derive(clap::Args)]
 pub struct Man {
-    /// Where jvmpi.1 and a page for each command are written
+    /// Directory for jvmpi.1 and a page for each command
     directory: PathBuf,
 }
 

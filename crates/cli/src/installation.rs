@@ -44,7 +44,8 @@ fn named_by_the_variable(path: OsString) -> Result<PathBuf, String> {
 /// libraries.
 fn beside_the_command(file: &str) -> Result<PathBuf, String> {
     let command = env::current_exe().and_then(|path| path.canonicalize());
-    let command = command.map_err(|error| format!("cannot tell where jvmpi lies: {error}"))?;
+    let command =
+        command.map_err(|error| format!("cannot find the path of jvmpi itself: {error}"))?;
     let directory = command.parent().unwrap_or(Path::new("/"));
     let directories = ["", "../lib", "../lib/jvmpi", "../release"].map(|to| directory.join(to));
     let found =
@@ -54,7 +55,7 @@ fn beside_the_command(file: &str) -> Result<PathBuf, String> {
     }
     let searched = directories.map(|directory| directory.display().to_string()).join(", ");
     Err(format!(
-        "{file} is in none of {searched}: put it beside jvmpi, as the archive and the package of jvmpi have it, or \
+        "{file} is in none of {searched}: put it beside jvmpi, as in the archive and the package, or \
          name libjvmpi.so in {LIBRARY_VARIABLE}"
     ))
 }

@@ -33,7 +33,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
 
-/// Profiles Java programs, and runs JVMPI agents on the JVMs of today.
+/// Profiles Java programs, and runs JVMPI agents on current JVMs.
 #[derive(Parser)]
 #[command(name = "jvmpi", version, propagate_version = true, arg_required_else_help = true)]
 struct Arguments {

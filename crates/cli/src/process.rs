@@ -63,7 +63,7 @@ impl Process {
                 caught_signals: u64::from_str_radix(field("SigCgt:")?.first()?, 16).ok()?,
             })
         };
-        let process = process().ok_or_else(|| format!("{directory}/status is not understood"))?;
+        let process = process().ok_or_else(|| format!("cannot parse {directory}/status"))?;
         process.is_a_jvm()?;
         Ok(process)
     }
@@ -75,7 +75,7 @@ impl Process {
                 // SAFETY: geteuid has no precondition.
                 if unsafe { libc::geteuid() } == 0 {
                     return format!(
-                        "process {self} of {user} may not be looked at, although jvmpi runs as root: give it \
+                        "jvmpi may not examine process {self} of {user}, although it runs as root: give it \
                          CAP_SYS_PTRACE, which containers lack by default"
                     );
                 }
@@ -95,7 +95,7 @@ impl Process {
         if has_libjvm {
             return Ok(());
         }
-        Err(format!("process {self} is no JVM, or none yet: it runs {}", executable.display()))
+        Err(format!("process {self} is not a JVM, or not yet: it runs {}", executable.display()))
     }
 
     /// Returns the system's directory about the process.
@@ -145,8 +145,8 @@ impl Process {
             return Ok(());
         }
         Err(format!(
-            "the JVM {self} takes no SIGQUIT, by which it is attached to: it is still starting, or was \
-             started with -Xrs; start it without"
+            "the JVM {self} does not handle SIGQUIT, which attaching needs: it is still starting, or was \
+             started with -Xrs; restart it without -Xrs"
         ))
     }
 
@@ -351,7 +351,7 @@ mod tests {
     fn what_is_no_jvm_is_said_in_a_line() {
         let number = i32::try_from(std::process::id()).unwrap();
         let line = Process::jvm(number).unwrap_err();
-        let start = format!("process {number} is no JVM, or none yet: it runs /");
+        let start = format!("process {number} is not a JVM, or not yet: it runs /");
         assert!(line.starts_with(&start), "{line}");
         // Greater than any that the kernel gives.
         assert_eq!(Process::jvm(i32::MAX).unwrap_err(), "there is no process 2147483647");

@@ -10,21 +10,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Feed an agent from a recording, without a JVM
+/// Replay a recording to an agent, without a JVM
 ///
-/// The agent gets what the recorded one got: events on as many threads, in the recorded order, and the answers
-/// to what it asks. One thread runs at a time, as fast as it can. At the end it is told on standard error what
-/// the agent got, and what it asked for that the recorded one had not asked for.
+/// The agent gets the recorded events, on as many threads and in the recorded order, and the recorded answers to
+/// its calls. One thread runs at a time, as fast as it can. At the end, a summary on standard error counts the
+/// events and lists calls that are not in the recording.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi replay app.trace ./libfoo.so:depth=8")]
 pub struct Arguments {
-    /// The recording, which the setting trace=FILE of libjvmpi.so has made
+    /// Recording, written with the setting trace=FILE of libjvmpi.so
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The agent's library; what follows the first colon are its own options
+    /// The agent's library; the text after the first colon is its options
     #[arg(value_name = "AGENT[:OPTIONS]", value_parser = value_parser!(OsString))]
     agent: OsString,
-    /// Say nothing at the end
+    /// Do not print the summary
     #[arg(short, long)]
     quiet: bool,
 }

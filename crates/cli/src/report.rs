@@ -6,18 +6,18 @@ use crate::output::NewFile;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Make a page of a profile, or of two to compare them
+/// Write an HTML report of a profile, or compare two profiles
 ///
-/// The page is one file, opens in any browser, and loads nothing: hot methods, a flame graph, the call
-/// tree, allocation sites, the heap, monitors and threads. Of several profiles, the first is compared
-/// with the last.
+/// The report is one file, which opens in any browser and loads nothing. It shows hot methods, a flame graph,
+/// the call tree, allocation sites, the heap, monitors and threads. With several profiles, it compares the
+/// first with the last.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi report before.txt after.txt -o difference.html")]
 pub struct Arguments {
-    /// The profiles: files of HPROF, text or binary
+    /// Profiles: HPROF files, text or binary
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The page
+    /// Output file
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 }

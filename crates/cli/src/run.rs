@@ -11,12 +11,12 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
-/// Run a Java program, or one that runs already, with a JVMPI agent
+/// Run a Java program with a JVMPI agent, or load the agent into a running JVM
 ///
-/// The command is replaced by the program, whose exit status and signals are its own. A `java` gets
-/// the agent on its command line; any other program, such as a script, in JAVA_TOOL_OPTIONS, so that
-/// every JVM it starts has the agent. What is wrong with the agent's library is said before
-/// anything starts, with exit status 125.
+/// The program replaces jvmpi in its process, so its exit status and signals are its own. A `java` command
+/// gets the agent on its command line. Any other program, such as a script, gets it in JAVA_TOOL_OPTIONS,
+/// so that every JVM that it starts has the agent. If the agent's library has a fault, jvmpi prints it,
+/// starts nothing and exits with status 125.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi run ./libfoo.so:depth=8 -- java -jar app.jar")]
 #[command(
@@ -24,13 +24,13 @@ use std::process::ExitCode;
                             jvmpi run [--setting KEY=VALUE]... --pid PID AGENT[:OPTIONS]"
 )]
 pub struct Arguments {
-    /// A setting of libjvmpi.so, as names=slash; can be given several times
+    /// Setting of libjvmpi.so, for example names=slash; can be given several times
     #[arg(long = "setting", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Load the agent into the running JVM of this process number
+    /// Load the agent into the running JVM with this process ID
     #[arg(long, value_parser = value_parser!(libc::pid_t).range(1..))]
     pid: Option<libc::pid_t>,
-    /// The agent: a path, or foo for libfoo.so; what follows the first colon are its own options
+    /// The agent: a path, or foo for libfoo.so; the text after the first colon is its options
     #[arg(value_name = "AGENT[:OPTIONS]")]
     agent: OsString,
     /// The program and its arguments

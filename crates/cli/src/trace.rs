@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Look at what the setting trace=FILE of libjvmpi.so has recorded
+/// Show and compare recordings, written with the setting trace=FILE of libjvmpi.so
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi trace show app.trace --event THREAD_START")]
 pub struct Arguments {
@@ -28,7 +28,7 @@ enum Command {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Compare two recordings: what differs in number, and where each thread first does something else
+    /// Compare two recordings: different numbers, and the first difference on each thread
     ///
     /// IDs, addresses and times are not compared, as they differ from run to run. The exit status is 1 if
     /// there is a difference.
@@ -36,7 +36,7 @@ enum Command {
         /// A recording
         #[arg(value_name = "A")]
         a: PathBuf,
-        /// Another one
+        /// Another recording
         #[arg(value_name = "B")]
         b: PathBuf,
     },
@@ -47,10 +47,10 @@ struct Show {
     /// The recording
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Only events of this type, or calls of this function; can be given several times
+    /// Print only events of this type, or calls of this function; can be given several times
     #[arg(long = "event", value_name = "NAME")]
     names: Vec<String>,
-    /// Only what this thread has recorded, by its number
+    /// Print only the records of the thread with this number
     #[arg(long, value_name = "NUMBER")]
     thread: Option<u32>,
 }

@@ -132,7 +132,7 @@ impl Waiting {
                 Err(error) => return Err(failed(error)),
             }
             if answer.len() > MOST {
-                return Err(format!("what answers for the JVM {process} is no JVM"));
+                return Err(format!("the process that answers for the JVM {process} is not a JVM"));
             }
         }
     }

@@ -337,7 +337,7 @@ fn profiles_are_converted_to_what_the_name_says() {
 fn convert_says_what_is_wrong() {
     let directory = Directory::new("unconverted");
     let endings = "it may end in .txt .hprof .collapsed .svg .pb.gz .json .html";
-    let line = format!("jvmpi: error: x.foo: the name does not tell a format; {endings}\n");
+    let line = format!("jvmpi: error: x.foo: the name selects no format; {endings}\n");
     fails(&["convert", FILE, "x.foo"], 1, &line);
     let nowhere = directory.0.join("none/x.svg");
     let line = format!(
@@ -345,7 +345,7 @@ fn convert_says_what_is_wrong() {
         nowhere.display()
     );
     fails(&["convert", FILE, nowhere.to_str().unwrap()], 1, &line);
-    let line = "jvmpi: error: - does not tell a format: add --format, as in --format collapsed\n";
+    let line = "jvmpi: error: - selects no format: add --format, as in --format collapsed\n";
     fails(&["convert", FILE, "-"], 1, line);
     let output = jvmpi(&["convert", FILE, "-", "--format", "svg", "--weight", "nonsense"]);
     assert_eq!(output.status.code(), Some(2));

@@ -12,16 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use symbols::Missing;
 
-/// Say whether a library is a JVMPI agent that can run here
+/// Check if a library is a JVMPI agent that can run here
 ///
-/// Nothing in the library is executed. The exit status is 0 if it is an agent that can be loaded, 1
-/// if not.
+/// No code of the library is executed. The exit status is 0 if it is an agent that can be loaded, 1 if not.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi check /opt/agents/libfoo.so")]
 pub struct Arguments {
     /// The agent's library
     library: PathBuf,
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Find the JVMs of this machine and tell what works on each
+/// Find the JVMs of this machine and test what works on each
 ///
-/// Each JVM runs a small program with libjvmpi.so, once with each of its collectors, and what HPROF tells of it
-/// must be what the program counts itself. The exit status is 0 if that works on one of them at least.
+/// Each JVM runs a small program with libjvmpi.so, once with each of its collectors. The profile of HPROF must
+/// agree with the program's own counts. The exit status is 0 if that works on at least one JVM.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi doctor --report")]
 pub struct Arguments {
-    /// Print what was found as JSON
+    /// Print the results as JSON
     #[arg(long, conflicts_with = "report")]
     json: bool,
-    /// Print what a bug report should tell, to be pasted there
+    /// Print what a bug report needs, to paste into it
     #[arg(long)]
     report: bool,
-    /// Look at these JVMs only, each named by its root directory
+    /// Test only these JVMs, each named by its root directory
     #[arg(value_name = "JAVA_HOME")]
     homes: Vec<PathBuf>,
 }

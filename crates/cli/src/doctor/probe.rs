@@ -67,13 +67,18 @@ impl Program {
             [collector.as_ref(), &*option, "-cp".as_ref(), directory.as_ref(), "Probe".as_ref()];
         let Said { stdout, stderr } = run(jvm, &arguments, "log=info include=Probe")?;
         if !stderr.lines().any(|line| line.starts_with("[jvmpi] info: jvmpi ")) {
-            return Err("the JVM has not loaded libjvmpi.so".into());
+            return Err("the JVM did not load libjvmpi.so".into());
         }
         let told = profile::File::open(&file).map_err(|error| format!("no profile: {error}"))?;
         let told = Counts::told(told.profile());
-        let made = Counts::said(&stdout).ok_or_else(|| format!("the program says {stdout:?}"))?;
+        let made =
+            Counts::said(&stdout).ok_or_else(|| format!("the program printed {stdout:?}"))?;
         let compare = |what, told: u64, made: u64| {
-            if told == made { Ok(()) } else { Err(format!("{told} of {made} {what} were told")) }
+            if told == made {
+                Ok(())
+            } else {
+                Err(format!("{told} of {made} {what} were reported"))
+            }
         };
         compare("calls", told.calls, made.calls)?;
         compare("objects", told.objects, made.objects)?;

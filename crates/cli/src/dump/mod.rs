@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Show dumps of the heap and of monitors
+/// Show heap dumps and monitor dumps
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi dump show java.hprof --histogram")]
 pub struct Arguments {
@@ -24,26 +24,25 @@ enum Command {
     Show(Show),
 }
 
-/// Print the dumps in a file as text, a record in each line
+/// Print the dumps in a file as text, one record per line
 ///
-/// A file of HPROF, text or binary, also of other tools such as jcmd GC.heap_dump, shows its heap and
-/// monitor dumps. With --raw, the file is the content of a buffer that an agent has got in HEAP_DUMP,
-/// OBJECT_DUMP or MONITOR_DUMP.
+/// The file is an HPROF file, text or binary, also one of another tool such as jcmd GC.heap_dump. With --raw,
+/// the file is the buffer that an agent got in HEAP_DUMP, OBJECT_DUMP or MONITOR_DUMP.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi dump show java.hprof --class java.lang.String | less")]
 struct Show {
     /// The file
     file: PathBuf,
-    /// Count the objects of each class and their bytes instead
+    /// Print only the number of objects of each class and their bytes
     #[arg(long, conflicts_with = "raw")]
     histogram: bool,
-    /// Only objects of the class of this name
+    /// Print only objects of the class with this name
     #[arg(long, value_name = "NAME", conflicts_with = "raw")]
     class: Option<String>,
-    /// The file is a dump as an agent has got it: a heap dump of this level, or another kind
+    /// Read a raw buffer: a heap dump of this level, or another kind of dump
     #[arg(long, value_name = "KIND")]
     raw: Option<raw::Kind>,
-    /// For --raw: a file that an agent has written of the classes, see docs/reference/dumps.md
+    /// With --raw: the classes, in a file that an agent wrote; see docs/reference/dumps.md
     #[arg(long, value_name = "FILE", requires = "raw")]
     classes: Option<PathBuf>,
 }

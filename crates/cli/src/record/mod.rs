@@ -31,56 +31,54 @@ use told::Told;
 
 /// Profile a Java program, from its start or while it runs
 ///
-/// The name of the file tells the format: .svg (a flame graph), .html (a report), .txt (HPROF's
-/// text), .hprof (its binary format), .collapsed (stacks, one in a line), .pb.gz (for pprof) or .json
-/// (for speedscope).
+/// The name of the file selects the format: .svg (a flame graph), .html (a report), .txt (HPROF text),
+/// .hprof (HPROF binary), .collapsed (one stack per line), .pb.gz (for pprof) or .json (for speedscope).
 ///
-/// Of a program that is started, all of its JVMs are profiled, each in a file of its own, until the
-/// program ends; the exit status is the program's, or 125 if there is no whole profile. A JVM that runs
-/// already is profiled for as long as --duration says or until Ctrl-C, and goes on.
+/// A program that jvmpi starts is profiled until it ends. Each of its JVMs gets a file of its own. The exit
+/// status is the program's, or 125 if there is no complete profile. With --pid, a running JVM is profiled
+/// until --duration is over or you press Ctrl-C. The JVM continues.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi record -o profile.svg -- java -jar app.jar")]
 #[command(override_usage = "jvmpi record [OPTIONS] -- PROGRAM...\n       \
                             jvmpi record [OPTIONS] --pid PID")]
 pub struct Arguments {
-    /// What runs, by samples of the stacks of threads that use the CPU; the default
+    /// Sample the stacks of threads that use the CPU (the default)
     #[arg(long, conflicts_with = "calls")]
     cpu: bool,
-    /// Where objects are allocated, and how many of them live
+    /// Record where objects are allocated, and how many of them are alive
     #[arg(long)]
     alloc: bool,
-    /// How often each method is called and how long it takes; slows the program down
+    /// Count the calls of each method and measure their time; slows the program down
     #[arg(long)]
     calls: bool,
-    /// Where monitors and locks are waited for; with --pid, monitors
+    /// Record where threads wait for monitors and locks; with --pid, only for monitors
     #[arg(long)]
     locks: bool,
-    /// The file that is written
+    /// Output file
     #[arg(short, long, value_name = "FILE", default_value = "profile.svg")]
     output: PathBuf,
-    /// Stop after so many seconds; the program goes on
+    /// Stop after this many seconds; the program continues
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     duration: Option<Duration>,
-    /// Have JVMs tell every so many seconds what they have recorded, for the case that they are killed; 0 for
-    /// never
+    /// Save a snapshot every SECONDS, so that a killed JVM still leaves a profile; 0 for never
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_never)]
     every: Duration,
-    /// The time from one sample to the next, in milliseconds
+    /// Time between samples, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
     interval: u32,
     /// Maximum stack depth: by default 16 for --alloc, otherwise 128
     #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..))]
     depth: Option<u16>,
-    /// Tell threads apart
+    /// Keep a separate stack per thread
     #[arg(long)]
     threads: bool,
-    /// What the stacks in the file are weighed by, if several things were recorded
+    /// Weight of the stacks in the file, if several things were recorded
     #[arg(long, value_parser = Weight::ALL.map(Weight::name))]
     weight: Option<String>,
-    /// A setting of libjvmpi.so, as exclude=java.*; can be given several times
+    /// Setting of libjvmpi.so, for example exclude=java.*; can be given several times
     #[arg(long = "setting", value_name = "KEY=VALUE", conflicts_with = "pid")]
     settings: Vec<String>,
-    /// Profile the running JVM of this process number
+    /// Profile the running JVM with this process ID
     #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
     pid: Option<libc::pid_t>,
     /// The program and its arguments
@@ -111,8 +109,8 @@ const ALLOC_DEPTH: u16 = 16;
 pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.alloc && (arguments.cpu || arguments.calls) {
         eprintln!(
-            "jvmpi: warning: --alloc slows down what allocates, so the CPU profile shows more of that: record \
-             the CPU alone for a true one"
+            "jvmpi: warning: --alloc slows down code that allocates, so the CPU profile shows too much of it: for an \
+             exact one, record the CPU alone"
         );
     }
     match arguments.pid {
@@ -200,7 +198,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     about.duration = recording.started.elapsed();
     files.write(recording.jvms, &about)?;
     if goes_on {
-        eprintln!("jvmpi: process {pid} goes on; libjvmpi.so stays loaded in it and rests");
+        eprintln!("jvmpi: detached from process {pid}; libjvmpi.so stays loaded but inactive");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -355,16 +353,17 @@ impl Jvm {
         let warning = match taken {
             _ if has_told_all => None,
             _ if self.problem.is_some() => {
-                self.problem.map(|why| format!("what the JVM has sent makes no sense: {why}"))
+                self.problem.map(|why| format!("the JVM sent malformed data: {why}"))
             }
             Some(taken) => {
                 let closed = closed.unwrap_or_else(Instant::now);
                 let age = closed.saturating_duration_since(taken).as_secs_f64();
                 Some(format!(
-                    "the JVM has ended without telling; this is what it had told {age:.1} s before"
+                    "the JVM exited without a final dump; the file holds the last snapshot, taken {age:.1} s \
+                     before exit"
                 ))
             }
-            None => Some("the JVM has ended before it could tell all".into()),
+            None => Some("the JVM exited before it had sent its whole profile".into()),
         };
         let is_whole = has_told_all || taken.is_some();
         warnings.extend(warning);
@@ -465,7 +464,7 @@ impl Recording {
             self.next(Some(LOOK));
             if let Some(process) = self.process.as_ref().filter(|process| process.is_stopped()) {
                 eprintln!(
-                    "jvmpi: process {process} is stopped by a signal: the profile ends with what it \
+                    "jvmpi: process {process} is stopped by a signal: the profile ends with the data that it \
                      sent last"
                 );
                 break;
@@ -570,15 +569,14 @@ impl<'a> Files<'a> {
     ) -> Result<(), String> {
         if jvms.is_empty() {
             return Err(
-                "no JVM has been profiled: the program has started none, or one without the \
-                        agent"
+                "no JVM was profiled: the program started none, or started it without the agent"
                     .into(),
             );
         }
         let all = jvms.len();
         let recorded: Vec<_> = jvms.into_values().filter_map(Jvm::recorded).collect();
         if recorded.is_empty() {
-            return Err("nothing was recorded: the JVM has ended before it could tell".into());
+            return Err("nothing was recorded: the JVM exited before it sent a profile".into());
         }
         let mut place = Some(self.first);
         for (number, Recorded { file, warnings, .. }) in (1..).zip(&recorded) {
@@ -596,11 +594,13 @@ impl<'a> Files<'a> {
             eprintln!("jvmpi: {} {}", path.display(), summary(file));
         }
         if !recorded.iter().any(|recorded| recorded.is_whole) {
-            return Err("no profile is whole: give --every less time if the JVM is killed".into());
+            return Err(
+                "no profile is complete: if the JVM is killed, use a smaller --every".into()
+            );
         }
         if recorded.len() < all {
             let silent = all - recorded.len();
-            eprintln!("jvmpi: warning: of {all} JVMs {silent} ended before telling anything");
+            eprintln!("jvmpi: warning: {silent} of {all} JVMs exited before they sent a profile");
         }
         Ok(())
     }
@@ -628,7 +628,7 @@ fn summary(file: &File) -> String {
     });
     let told: Vec<_> = told.collect();
     if told.is_empty() {
-        "is empty: nothing happened".into()
+        "is empty: nothing was recorded".into()
     } else {
         format!("has {}", told.join(", "))
     }

@@ -35,7 +35,7 @@ impl Progress {
     pub fn show_attaching(&self, rewrites: bool) {
         if let Self::Line(of) = self {
             let rewriting = if rewrites { " and rewriting its classes" } else { "" };
-            say(format_args!("\rattaching to {of}{rewriting}; the program goes on\x1b[K"));
+            say(format_args!("\rattaching to {of}{rewriting}; the program continues\x1b[K"));
         }
     }
 
@@ -44,7 +44,7 @@ impl Progress {
         match self {
             Self::Line(of) => {
                 say(format_args!(
-                    "\rrecording {of}: {seconds} s; Ctrl-C stops, the program goes on\x1b[K"
+                    "\rrecording {of}: {seconds} s; Ctrl-C stops, the program continues\x1b[K"
                 ));
             }
             Self::Title => say(format_args!("\x1b]0;jvmpi: recording, {seconds} s\x07")),

@@ -21,24 +21,24 @@ use table::{Order, Table};
 
 /// Show the hottest methods of a running JVM, live
 ///
-/// On a terminal the table is renewed until q or Ctrl-C; elsewhere it is printed again and again. The
-/// program goes on.
+/// On a terminal, the table is refreshed until you press q or Ctrl-C. Otherwise it is printed repeatedly.
+/// The program continues.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi top --pid 4711")]
 pub struct Arguments {
-    /// The process number of the JVM
+    /// Process ID of the JVM
     #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
     pid: libc::pid_t,
-    /// Print the table once, without a terminal's help
+    /// Print the table once, also on a terminal
     #[arg(long)]
     once: bool,
-    /// How many methods are shown; on a terminal as many as there is room for
+    /// Number of methods to show; on a terminal, as many as fit
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
     lines: usize,
-    /// The time from one sample to the next, in milliseconds
+    /// Time between samples, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
     interval: u32,
-    /// The time from one table to the next, in seconds
+    /// Time between tables, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
     every: u64,
 }

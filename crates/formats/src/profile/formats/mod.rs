@@ -77,7 +77,7 @@ pub struct UnknownFormat(String);
 impl Display for UnknownFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let endings = Format::ALL.map(Format::extension).join(" ");
-        write!(f, "{}: the name does not tell a format; it may end in {endings}", self.0)
+        write!(f, "{}: the name selects no format; it must end in {endings}", self.0)
     }
 }
 
