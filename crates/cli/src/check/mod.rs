@@ -90,10 +90,10 @@ impl Findings {
             None => row("events", "not known: only code for x86-64 is understood"),
             Some(events) => {
                 let seen = list(events);
-                row("events", if events.is_empty() { "none seen" } else { &seen });
+                row("events", if events.is_empty() { "none found" } else { &seen });
                 println!(
-                    "  (events: constants that its code gives EnableEvent and RequestEvent; those that \
-                     it computes are not seen)"
+                    "  (events: constants in its calls of EnableEvent and RequestEvent; computed numbers are \
+                     not found)"
                 );
             }
         }
