@@ -38,153 +38,152 @@ macro_rules! rules {
 
 rules! {
     EVENT_UNKNOWN = "event/unknown", "EnableEvent":
-        "An event is enabled or requested whose number no event has, so that the agent waits for it in vain.",
-        "Use the constants of jvmpi.h, and look at the result: it is JVMPI_NOT_AVAILABLE.";
+        "The agent enables or requests an event type that does not exist, so it waits for that event in vain.",
+        "Use the constants of jvmpi.h, and check the result: it is JVMPI_NOT_AVAILABLE.";
     EVENT_NOT_ENABLED = "event/only-requested", "EnableEvent":
-        "HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP cannot be enabled: they come only when they are requested.",
+        "HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP cannot be enabled: they come only on request.",
         "Call RequestEvent.";
     EVENT_NOT_REQUESTED = "event/not-requestable", "RequestEvent":
-        "RequestEvent takes CLASS_LOAD, THREAD_START, OBJECT_ALLOC, HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP only.",
+        "RequestEvent takes only CLASS_LOAD, THREAD_START, OBJECT_ALLOC, HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP.",
         "Call EnableEvent, and wait for the event.";
     EVENT_NO_HANDLER = "event/no-handler", "Start-up":
-        "An event that the agent has enabled comes, and NotifyEvent is not set: the event is lost.",
-        "Set NotifyEvent in the table before JVM_OnLoad returns, and before events are enabled.";
+        "An enabled event comes while NotifyEvent is not set: the event is lost.",
+        "Set NotifyEvent in the table before JVM_OnLoad returns, and before you enable events.";
     EVENT_WRITTEN = "event/written", "Event Notification":
-        "The handler has written into the event or into what it points to, which belong to the VM. Only \
-         new_class_data and new_class_data_len of CLASS_LOAD_HOOK are the agent's to write.",
-        "Copy what is to be changed.";
+        "The handler has written into the event or into memory that the event points to, which belongs to the VM. \
+         The agent may write only new_class_data and new_class_data_len of CLASS_LOAD_HOOK.",
+        "Change a copy.";
     EVENT_READ_LATE = "event/read-late", "Event Notification":
-        "An event, or what it points to (names, methods, fields, line numbers), was kept, and is read after \
-         NotifyEvent has returned. The VM has freed it then.",
-        "Copy what is needed later while the event is handled.";
+        "The agent kept an event, or a pointer from it (names, methods, fields, line numbers), and reads it after \
+         NotifyEvent has returned. The VM may have freed it.",
+        "Copy in the handler what you need later.";
 
     HOOK_NOT_SET = "class-load-hook/not-set", "CLASS_LOAD_HOOK":
-        "The handler has returned without setting new_class_data and new_class_data_len. VMs differ in what \
-         they do then.",
-        "Set them to class_data and class_data_len if the class file is to stay as it is.";
+        "The handler has returned without setting new_class_data and new_class_data_len. VMs differ in their \
+         reaction.",
+        "To leave the class file as it is, set them to class_data and class_data_len.";
     HOOK_ALLOCATOR = "class-load-hook/allocator", "CLASS_LOAD_HOOK":
         "new_class_data is not from malloc_f of the same event. The VM frees it with its own function, which \
-         corrupts the heap if another has allocated it.",
-        "Allocate the new class file by the event's malloc_f, each time anew.";
+         corrupts the heap if the memory comes from another allocator.",
+        "Allocate the new class file with the event's malloc_f, in each event anew.";
     HOOK_IN_PLACE = "class-load-hook/in-place", "CLASS_LOAD_HOOK":
-        "The class file was changed where it lies. It may be read-only, and may be shared.",
+        "The handler has changed the class file in place. It may be read-only, and may be shared.",
         "Write the changed class file into memory from malloc_f.";
 
     ON_LOAD = "mode/in-jvm-onload", "Start-up":
-        "This function was called in JVM_OnLoad, where there are no threads, classes and objects to ask for \
-         yet.",
-        "Call it when JVM_INIT_DONE has come.";
+        "This function was called in JVM_OnLoad, where no threads, classes and objects exist yet.",
+        "Call it after JVM_INIT_DONE.";
     BEFORE_INIT_DONE = "mode/thread-before-jvm-init-done", "JVM_INIT_DONE":
-        "CreateSystemThread was called before JVM_INIT_DONE. No thread was created.",
+        "CreateSystemThread was called before JVM_INIT_DONE. It created no thread.",
         "Create threads in the handler of JVM_INIT_DONE.";
     RUN_GC = "gc-disabled/run-gc", "RunGC":
-        "RunGC was called where GC is disabled: in the handler of an event that is sent with GC disabled, or \
-         after DisableGC. It does nothing, or waits for ever.",
+        "RunGC was called while GC is disabled: in the handler of an event that is sent with GC disabled, or after \
+         DisableGC. It does nothing, or waits forever.",
         "Call it from an event of the multithreaded mode, or from a thread of the agent, with GC enabled.";
     CREATE_THREAD = "gc-disabled/create-thread", "CreateSystemThread":
-        "CreateSystemThread was called where GC is disabled. It allocates Java objects, for which the VM may \
-         have to collect garbage first.",
-        "Create the thread in JVM_INIT_DONE, and wake it by a raw monitor when it is needed.";
+        "CreateSystemThread was called while GC is disabled. It allocates Java objects, for which the VM may have to \
+         collect garbage first.",
+        "Create the thread in JVM_INIT_DONE, and wake it through a raw monitor when you need it.";
     IDS = "gc-enabled/ids", "JVMPI IDs":
-        "An object ID was asked for or used while GC is enabled. A collection may make it invalid at any \
-         moment, also before it is returned.",
-        "Call DisableGC before, and EnableGC when the ID is not needed any more.";
+        "An object ID was requested or used while GC is enabled. A collection may invalidate it at any moment, even \
+         before the function returns it.",
+        "Call DisableGC before, and EnableGC when you no longer need the ID.";
     STOPPED = "stopped/function", "Threading and Locking Issues":
-        "This function was called while threads are suspended: in OBJECT_FREE, OBJECT_MOVE or ARENA_DELETE, \
-         or between SuspendThread and ResumeThread. It may wait for one of them, or allocate.",
-        "Note what is to be done, and do it when GC_FINISH has come or the threads are resumed.";
+        "This function was called while threads are suspended: in OBJECT_FREE, OBJECT_MOVE or ARENA_DELETE, or \
+         between SuspendThread and ResumeThread. It may wait for one of them, or allocate memory.",
+        "Take a note, and do the work after GC_FINISH or after the threads are resumed.";
     STOPPED_ENTER = "stopped/enter", "Threading and Locking Issues":
-        "A raw monitor was entered while threads are suspended. If one of them owns it, nobody ever goes on.",
-        "Enter it before: in GC_START, to be left in GC_FINISH, or before SuspendThread.";
+        "A raw monitor was entered while threads are suspended. If one of them owns the monitor, all threads wait \
+         forever.",
+        "Enter it before: in GC_START (and leave it in GC_FINISH), or before SuspendThread.";
 
     GC_SURPLUS = "gc/enable-without-disable", "EnableGC":
-        "EnableGC was called more often than DisableGC. GC is enabled for somebody who relies on its being \
-         disabled, or will be one day.",
+        "EnableGC was called more often than DisableGC. This can enable GC while other code of the agent relies on \
+         disabled GC.",
         "Call EnableGC once for each DisableGC.";
     GC_LEFT = "gc/never-enabled", "DisableGC":
-        "A handler has returned with GC disabled, and GC was never enabled again until the VM ended. A VM that \
-         cannot collect garbage runs out of memory.",
-        "Call EnableGC once for each DisableGC, also on the ways out that errors take.";
+        "A handler has returned with GC disabled, and no EnableGC followed until the VM ended. A VM that cannot \
+         collect garbage runs out of memory.",
+        "Call EnableGC once for each DisableGC, on error paths too.";
     GC_ORDER = "gc/lock-order", "Threading and Locking Issues":
-        "DisableGC was called by a thread that owns a raw monitor which the agent enters in GC_START. \
-         DisableGC waits for a collection to be over, and that collection waits for the monitor.",
+        "DisableGC was called by a thread that owns a raw monitor which the agent enters in GC_START. DisableGC \
+         waits for the end of a collection, and that collection waits for the monitor.",
         "Call DisableGC first, then enter the monitor.";
 
     SUSPEND_GC = "suspend/gc-enabled", "SuspendThread":
-        "A thread was suspended while GC is enabled. A collection waits for all threads, so that it never \
-         ends, and the agent may wait for it.",
-        "Call DisableGC before the first thread is suspended.";
+        "A thread was suspended while GC is enabled. A collection waits for all threads, so it never ends, and the \
+         agent may wait for it.",
+        "Call DisableGC before you suspend the first thread.";
     SUSPEND_ENABLE = "suspend/gc-enabled-too-early", "SuspendThread":
         "GC was enabled while threads are still suspended.",
         "Resume all threads, then call EnableGC.";
     SUSPEND_SELF = "suspend/self", "SuspendThread":
-        "A thread has suspended itself: nobody is left to resume it.",
+        "A thread has suspended itself: no thread is left to resume it.",
         "Leave the current thread out.";
     RESUME = "suspend/not-suspended", "ResumeThread":
-        "A thread was resumed that the agent has not suspended. It may be one that the program has suspended.",
-        "Resume each thread once, and those only that were suspended.";
+        "A thread was resumed that the agent has not suspended. The program may have suspended it.",
+        "Resume only threads that the agent has suspended, and each of them once.";
 
     MONITOR_UNKNOWN = "raw-monitor/unknown", "RawMonitorCreate":
-        "What was passed as a raw monitor is none that RawMonitorCreate has returned to this agent.",
-        "Create it before it is used; NULL is none.";
+        "The argument is no raw monitor that RawMonitorCreate has returned to this agent.",
+        "Create the monitor before you use it; NULL is not a monitor.";
     MONITOR_DESTROYED = "raw-monitor/destroyed", "RawMonitorDestroy":
         "A raw monitor was used after it was destroyed.",
-        "Destroy it when no thread can come to it any more.";
+        "Destroy it when no thread can use it any more.";
     MONITOR_EXIT = "raw-monitor/exit-not-owner", "RawMonitorExit":
-        "A thread leaves a raw monitor that it does not own. What the monitor protects is not protected.",
-        "Leave it on the thread that has entered it, once for each time.";
+        "A thread leaves a raw monitor that it does not own. The data that the monitor protects is not protected.",
+        "Leave it on the thread that entered it, once for each RawMonitorEnter.";
     MONITOR_WAIT = "raw-monitor/wait-not-owner", "RawMonitorWait":
-        "A thread waits on a raw monitor that it does not own. It returns at once, and is missed by who \
-         notifies.",
-        "Enter the monitor, look at the condition, and wait.";
+        "A thread waits on a raw monitor that it does not own. The call returns at once, and a notification can be \
+         missed.",
+        "Enter the monitor, check the condition, and wait.";
     MONITOR_NOTIFY = "raw-monitor/notify-not-owner", "RawMonitorNotifyAll":
-        "A thread notifies those that wait on a raw monitor which it does not own. Nobody is woken.",
+        "A thread notifies the waiters of a raw monitor that it does not own. No thread wakes up.",
         "Enter the monitor, change the condition, and notify.";
     MONITOR_DESTROY = "raw-monitor/destroy-in-use", "RawMonitorDestroy":
-        "A raw monitor was destroyed that a thread owns or waits on.",
-        "Leave it, and make sure that nobody waits, before it is destroyed.";
+        "A raw monitor was destroyed while a thread owns it or waits on it.",
+        "Before you destroy it, leave it and make sure that no thread waits on it.";
     MONITOR_LEFT = "raw-monitor/not-left", "RawMonitorExit":
-        "A handler has returned with other raw monitors owned than it began with. Only GC_START may, for \
-         GC_FINISH to leave them, and JVM_SHUT_DOWN.",
-        "Leave what was entered, also on the ways out that errors take.";
+        "A handler has returned and owns other raw monitors than at its start. Only GC_START may do that, because \
+         GC_FINISH leaves them, and JVM_SHUT_DOWN.",
+        "Leave each monitor that the handler entered, on error paths too.";
     MONITOR_BRACKET = "raw-monitor/not-left-in-gc-finish", "GC_FINISH":
         "Raw monitors that were entered in GC_START are still owned when GC_FINISH has returned.",
-        "Leave in GC_FINISH whatever GC_START has entered.";
+        "Leave in GC_FINISH each monitor that GC_START entered.";
     MONITOR_ORDER = "raw-monitor/order", "Threading and Locking Issues":
-        "Threads enter the same raw monitors in different orders: each may come to own what another waits \
-         for.",
+        "Threads enter the same raw monitors in different orders: each may own a monitor that the other waits for.",
         "Decide on one order for all threads, and keep it.";
 
     THREAD_NULL = "thread/null", "JVMPI IDs":
         "NULL was passed as a thread.",
-        "Look whether the thread is known.";
+        "Check that you know the thread before you pass it.";
     THREAD_UNKNOWN = "thread/unknown", "JVMPI IDs":
-        "What was passed as a thread is none: no THREAD_START has named it, and no event came from it.",
+        "The argument is no thread: no THREAD_START has named it, and no event came from it.",
         "Pass the JNIEnv of an event, or thread_env_id of THREAD_START.";
     THREAD_ENDED = "thread/ended", "THREAD_END":
-        "A thread was used after its THREAD_END. Its JNIEnv is freed, and may be another thread's tomorrow.",
-        "Enable THREAD_END, and forget the thread there.";
+        "A thread was used after its THREAD_END. Its JNIEnv is freed, and another thread may get it.",
+        "Enable THREAD_END, and forget the thread in its handler.";
     OBJECT_FREED = "object/freed", "OBJECT_FREE":
-        "An object's ID was used after OBJECT_FREE, OBJECT_MOVE or ARENA_DELETE had ended it. It may be \
-         another object's by now.",
+        "An object ID was used after OBJECT_FREE, OBJECT_MOVE or ARENA_DELETE had ended it. It may now belong to \
+         another object.",
         "Forget the ID in the handler of these events.";
     OBJECT_UNKNOWN = "object/unknown", "JVMPI IDs":
-        "What was passed as an object's ID is none, or is not valid any more: the agent does not listen to \
-         OBJECT_FREE, so that it cannot know.",
+        "The argument is no object ID, or is no longer valid: the agent has not enabled OBJECT_FREE, so it cannot \
+         know.",
         "Enable OBJECT_FREE, OBJECT_MOVE and ARENA_DELETE, or use IDs only until GC is enabled.";
     CLASS_UNLOADED = "class/unloaded", "CLASS_UNLOAD":
         "A class or one of its methods was used after its CLASS_UNLOAD.",
-        "Enable CLASS_UNLOAD, and forget the class and its methods there.";
+        "Enable CLASS_UNLOAD, and forget the class and its methods in its handler.";
     METHOD_UNKNOWN = "method/unknown", "JVMPI IDs":
-        "What was passed as a method is none: no CLASS_LOAD has named it.",
+        "The argument is no method ID: no CLASS_LOAD has named it.",
         "Pass the method IDs of events.";
 
     ARGUMENT_NULL = "argument/null", "Interface Functions":
-        "NULL was passed where the function needs something.",
-        "Look at what is passed: an allocation may have failed, or an event may not have come.";
+        "NULL was passed where the function needs a pointer.",
+        "Check the pointer: an allocation may have failed, or an event may not have come.";
     ARGUMENT_RANGE = "argument/range", "Interface Functions":
-        "A number is out of the range that the function takes.",
-        "Pass one that the specification of the function allows.";
+        "A number is outside the range that the function takes.",
+        "Pass a number that the specification of the function allows.";
 }
 
 /// The text of `docs/reference/checks.md`.
@@ -208,13 +207,13 @@ machine.
 
 ```
 $ JVMPI_OPTIONS=check=on java -agentpath:libjvmpi.so=libagent.so Main
-[jvmpi] check: raw-monitor/exit-not-owner: A thread leaves a raw monitor that it does not own. What the monitor
-protects is not protected.
+[jvmpi] check: raw-monitor/exit-not-owner: A thread leaves a raw monitor that it does not own. The data that
+the monitor protects is not protected.
     what:  RawMonitorExit(\"_lock\" 0x7f10c8001230) in METHOD_ENTRY
     where: #0 leave+0x1f (libagent.so+0x12af)
            #1 on_method_entry+0x2c (libagent.so+0x1330)
            #2 notify+0x51 (libagent.so+0x1402)
-    do:    Leave it on the thread that has entered it, once for each time.
+    do:    Leave it on the thread that entered it, once for each RawMonitorEnter.
     see:   RawMonitorExit in the specification, and docs/reference/checks.md#raw-monitorexit-not-owner
 ```
 
