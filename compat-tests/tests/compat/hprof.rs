@@ -630,7 +630,7 @@ fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
     running.jcmd(vm.jdk, &["JVMTI.data_dump"])?;
     let stderr =
         fs::read_to_string(running.directory().join("stderr")).map_err(|e| e.to_string())?;
-    let refusal = "HPROF ERROR: a dump is being made already, so no other one is begun\n";
+    let refusal = "HPROF ERROR: a dump is already being written; this request is ignored\n";
     ensure!(stderr.ends_with(refusal), "{stderr}");
     let all = std::thread::spawn(move || {
         let (mut all, mut buffer) = (Vec::new(), [0; 1 << 16]);
@@ -681,7 +681,7 @@ fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
     let line = format!("HPROF ERROR: cannot write {}: ", file.display());
     let said: Vec<_> = outcome.stderr.lines().filter(|l| l.contains("HPROF ERROR")).collect();
     ensure!(
-        matches!(said[..], [one] if one.starts_with(&line) && one.ends_with("; the program goes on")),
+        matches!(said[..], [one] if one.starts_with(&line) && one.ends_with("; the program continues")),
         "{said:?}"
     );
     has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?, false)
@@ -696,7 +696,7 @@ fn a_full_disk(vm: &Vm<'_>) -> Result<(), String> {
     equal(
         "lines",
         said,
-        [format!("HPROF ERROR: cannot write /dev/full: {why}; the program goes on")],
+        [format!("HPROF ERROR: cannot write /dev/full: {why}; the program continues")],
     )
 }
 
@@ -889,7 +889,7 @@ fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
     equal("calls", of_inner.map(|row| row.calls).sum::<u64>() as i64, inner)?;
     equal("site", site_of(read(&second)?.profile(), "Profiled$Kept", "Profiled.objects")?.0, kept)?;
     let twice = vm.java("Profiled")?.shim(&sites)?.shim(&sites)?.run_to(1)?;
-    ensure!(twice.stderr.contains("HPROF is at work in this VM already"), "{}", twice.stderr);
+    ensure!(twice.stderr.contains("HPROF already runs in this VM"), "{}", twice.stderr);
     Ok(())
 }
 

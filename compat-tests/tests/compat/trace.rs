@@ -320,7 +320,7 @@ fn two_agents(vm: &Vm<'_>) -> Result<(), String> {
     let launch = launch.agent("events", "events=46")?.another_agent("events", "events=47")?;
     let outcome = launch.run()?;
     ensure!(
-        outcome.stderr.contains("is what another agent of this process is recorded in"),
+        outcome.stderr.contains("already holds the recording of another agent of this process"),
         "{}",
         outcome.stderr
     );

@@ -165,7 +165,7 @@ impl Agent for Hprof {
     fn load_again(&self, jvmpi: &mut OnLoad, options: &str) -> Result<(), LoadError> {
         let shared = &self.shared;
         if !self.dumps.have_ended(jvmpi) {
-            return Err("HPROF is at work in this VM already: end that, or load a copy of the \
+            return Err("HPROF already runs in this VM: end it, or load a copy of the \
                         library under another name"
                 .into());
         }

@@ -102,7 +102,7 @@ impl Dumps {
                 self.put(jvmpi, Slot::Free(work));
             }
             Ok(None) => {}
-            Err(Busy) => error(&"a dump is being made already, so no other one is begun"),
+            Err(Busy) => error(&"a dump is already being written; this request is ignored"),
         }
     }
 
@@ -211,7 +211,10 @@ impl Work {
         });
         if let Err(why) = &result {
             self.output.give_up();
-            error(&format_args!("cannot write {}: {why}; the program goes on", self.output.name()));
+            error(&format_args!(
+                "cannot write {}: {why}; the program continues",
+                self.output.name()
+            ));
         }
         result.is_ok()
     }
@@ -232,7 +235,7 @@ impl Work {
                 if all {
                     match monitors::dump(shared, jvmpi) {
                         Ok(dump) => work.section(shared, dump)?,
-                        Err(why) => error(&format_args!("{why}; there is no monitor dump")),
+                        Err(why) => error(&format_args!("no monitor dump: {why}")),
                     }
                 }
                 let times = lock(&session.waits).section(options.cutoff, clear);
@@ -285,7 +288,7 @@ impl Work {
             session.contexts.is_reached() || lock(&shared.known).profile.traces.stacks() > most;
         if is_reached && !std::mem::replace(&mut self.has_said_limit, true) {
             let line = format!(
-                "more than {most} stacks were called: calls from further ones are recorded without \
+                "more than {most} stacks were called: calls from other stacks are recorded without \
                  their callers; set a smaller depth, or exclude classes"
             );
             if !self.output.writer()?.note(&line)? {
@@ -413,7 +416,7 @@ impl Work {
         let result = jvmpi
             .heap_dump(level, |jvmpi, dump| heap::write(shared, jvmpi, &dump, profile, writer));
         result.unwrap_or_else(|why| {
-            error(&format_args!("{why}; there is no heap dump"));
+            error(&format_args!("no heap dump: {why}"));
             Ok(())
         })
     }

@@ -93,8 +93,8 @@ pub fn reserve(count: usize) -> usize {
             static SAID: Once = Once::new();
             SAID.call_once(|| {
                 log::warn!(
-                    "{} methods report their calls, and no more can: those of classes that are loaded \
-                     from now on are silent until others are unloaded",
+                    "the calls of {} methods are reported, the maximum: calls of methods in classes that are \
+                     loaded from now on are not, until other classes are unloaded",
                     PLACES.capacity()
                 );
             });

@@ -78,7 +78,7 @@ pub fn start(jni: Jni, play: Play) {
         moves::only_in_pauses();
     }
     if let Err(error) = jvm::get().class_env.set_notification(JVMTI_EVENT_OBJECT_FREE, true) {
-        log::debug!("dead objects may come late: {error}");
+        log::debug!("OBJECT_FREE may come late: {error}");
     }
     make_sentinel(jni);
     let run = move |jni| {

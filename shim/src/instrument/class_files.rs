@@ -43,7 +43,7 @@ pub fn read(jni: Jni, class: jclass) -> Option<Vec<u8>> {
     let file = READING.take().and_then(|reading| reading.file);
     if file.is_none() || refused != Err(Error(JVMTI_ERROR_NAMES_DONT_MATCH)) {
         log::debug!(
-            "the VM does not show {} as it should: {refused:?}",
+            "the VM does not give the class file of {}: {refused:?}",
             signature.to_string_lossy()
         );
     }

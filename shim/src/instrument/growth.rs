@@ -29,8 +29,8 @@ pub fn note(jni: Jni, file: &ClassFile<'_>, class: jclass, new: Option<&[u8]>) {
     if is_full == Ok(true) {
         let name = String::from_utf8_lossy(file.name());
         log::warn!(
-            "{name} reports from now on what it does now: each time it is rewritten the VM adds its \
-             constants that are NaN once more, and there is no room left"
+            "the events of {name} cannot be switched any more: each time it is rewritten the VM duplicates \
+             its NaN constants, and its constant pool is full"
         );
     }
 }

@@ -44,8 +44,8 @@ fn take(most: i64) -> Result<Run> {
         static IS_TOLD: AtomicBool = AtomicBool::new(false);
         if !IS_TOLD.swap(true, Ordering::Relaxed) {
             log::warn!(
-                "no object IDs are left, {} objects have one: agents are not told of objects that have none \
-                 (arenas=copying, which gives survivors new ones, uses up most)",
+                "no object IDs are left, {} objects have one: objects without an ID are not reported \
+                 (arenas=copying uses the most, because it gives survivors new ones)",
                 live()
             );
         }

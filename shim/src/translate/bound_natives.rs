@@ -26,7 +26,7 @@ pub fn adopt(jni: Jni) {
     if ARE_LEFT.swap(false, Ordering::Relaxed)
         && !threads::quietly(jni, || tracker::bind(jni, tracker::BIND_BOUND))
     {
-        log::warn!("native methods that are bound already are silent");
+        log::warn!("calls of native methods that are already bound are not reported");
     }
 }
 
@@ -39,7 +39,7 @@ pub fn bind(jni: Jni, natives: &[Native]) {
         Ok(())
     });
     if let Err(error) = adopted {
-        log::warn!("native methods that are bound already are silent: {error}");
+        log::warn!("calls of native methods that are already bound are not reported: {error}");
     }
 }
 

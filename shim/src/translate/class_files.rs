@@ -157,7 +157,7 @@ impl Replay {
             }
         };
         if let Err(error) = shown {
-            log::warn!("files of classes that are loaded already cannot be shown: {error}");
+            log::warn!("CLASS_LOAD_HOOK does not come for loaded classes: {error}");
         }
     }
 
@@ -215,7 +215,7 @@ impl Replay {
             let name =
                 String::from_utf8_lossy(name_in_signature(signature.to_bytes())).into_owned();
             let agent = self.agent.path().display();
-            log::warn!("{name} stays as it is: what {agent} has made of it {}", objection(error));
+            log::warn!("{name} stays as it is: the class file from {agent} {}", objection(error));
         })
     }
 

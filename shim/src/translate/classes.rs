@@ -134,7 +134,7 @@ fn define(jni: Jni, class: jclass) {
                 announce_prepared(jni, agent, &thread, &record, class);
             }
         }
-        Err(error) => log::debug!("a class stays unknown: {error}"),
+        Err(error) => log::debug!("a class is not announced: {error}"),
     }
 }
 
@@ -142,7 +142,7 @@ fn define(jni: Jni, class: jclass) {
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     let loaded = match classes::all_loaded(jni) {
         Ok(loaded) => loaded,
-        Err(error) => return log::warn!("classes that are loaded stay unknown: {error}"),
+        Err(error) => return log::warn!("loaded classes are not announced: {error}"),
     };
     for class in loaded {
         jni.frame(8, |jni| {
@@ -216,7 +216,7 @@ pub fn announce_in_dump(jni: Jni, agent: &Agent, thread: &Thread, class: &Class)
 pub fn announce_unreported(jni: Jni, agent: &Agent, thread: &Thread) {
     let loaded = match classes::all_loaded(jni) {
         Ok(loaded) => loaded,
-        Err(error) => return log::warn!("the classes that are loaded stay unknown: {error}"),
+        Err(error) => return log::warn!("loaded classes are not announced: {error}"),
     };
     let unreported = loaded.iter().filter(|class| !class.announced.to(agent) && !class.is_array());
     for class in unreported {

@@ -98,7 +98,7 @@ pub fn replay(agent: &Agent) {
     let sent = jvm::get().jvmti.generate_events(JVMTI_EVENT_COMPILED_METHOD_LOAD);
     REPLAYED_TO.set(outer);
     if let Err(error) = sent {
-        log::warn!("methods that are compiled already stay unreported: {error}");
+        log::warn!("methods that are already compiled are not reported: {error}");
     }
 }
 

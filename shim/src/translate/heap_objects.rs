@@ -25,14 +25,14 @@ use std::ptr;
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     let class_of_classes = match identify_all_classes(jni) {
         Ok(id) => id,
-        Err(error) => return log::warn!("objects that exist already stay unknown: {error}"),
+        Err(error) => return log::warn!("existing objects are not announced: {error}"),
     };
     // An object that was found must not be reported as freed before it is announced.
     let _no_gc = gate::NoGc::begin();
     let _replay = Replay::begin(agent);
     match find_unknown(jni, agent, thread, class_of_classes) {
         Ok(found) => announce_found(jni, agent, thread, &found),
-        Err(reason) => log::warn!("objects that exist already stay unknown: {reason}"),
+        Err(reason) => log::warn!("existing objects are not announced: {reason}"),
     }
 }
 
@@ -132,7 +132,7 @@ fn find_unknown(
     let followed = deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown));
     drop(stopped);
     if let Err(error) = followed {
-        log::warn!("objects that exist already stay unknown: {error}");
+        log::warn!("existing objects are not announced: {error}");
     }
     Ok(unknown.found)
 }

@@ -44,7 +44,7 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     }
     show_class_files(jni, agents, &thread);
     if let Err(error) = subscriptions::update() {
-        log::warn!("some events that agents have enabled cannot be had: {error}");
+        log::warn!("some enabled events are not available: {error}");
     }
     for agent in agents {
         replay(jni, agent, &thread);

@@ -80,7 +80,7 @@ fn bind(method: jmethodID, function: *mut c_void) -> Option<usize> {
         SAID.call_once(|| {
             let most = native_methods::SLOTS;
             log::warn!(
-                "{most} native methods report their calls, and no more can: others are silent"
+                "the calls of {most} native methods are reported, the maximum: calls of others are not"
             );
         });
     }
@@ -90,7 +90,7 @@ fn bind(method: jmethodID, function: *mut c_void) -> Option<usize> {
 fn stop_listening() {
     let done = jvm::get().jvmti.set_notification(JVMTI_EVENT_NATIVE_METHOD_BIND, false);
     if let Err(error) = done {
-        log::debug!("native methods are still told of: {error}");
+        log::debug!("native methods are still reported: {error}");
     }
 }
 

@@ -84,7 +84,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         Ok(())
     });
     if let Err::<(), _>(error) = announced.flatten() {
-        log::debug!("an object stays unknown: {error}");
+        log::debug!("an object is not announced: {error}");
     }
 }
 
@@ -328,7 +328,7 @@ pub fn post_about<A: Arm>(
             Ok(id) => thread.subject.with(id, object, || {
                 send::with(jni, &delivery, agent, arm(agent, id));
             }),
-            Err(error) => log::debug!("the object of an event stays unknown: {error}"),
+            Err(error) => log::debug!("the object of an event is not announced: {error}"),
         }
     }
     is_told

@@ -91,7 +91,7 @@ pub fn give_back_unwanted(jni: Jni) {
         switch_as_wanted(jni)
     };
     if let Some(Err(error)) = TURN.run(jni, switch) {
-        log::warn!("some events that agents have enabled cannot be had: {error}");
+        log::warn!("some enabled events are not available: {error}");
     }
 }
 
@@ -222,7 +222,7 @@ pub fn resumed() {
         && is_due()
         && let Err(error) = update()
     {
-        log::warn!("what agents want of rewritten code stays as it was: {error}");
+        log::warn!("rewritten code still reports the events of before: {error}");
     }
 }
 

@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub fn start() {
     if !virtual_env::IS_AVAILABLE {
         log::warn!(
-            "virtual=own is not possible on this machine: virtual threads belong to their carriers"
+            "virtual=own is not possible on this machine: events of virtual threads are those of their carriers"
         );
         return;
     }
     match ask() {
         Ok(()) => virtual_thread::make_threads(),
         Err(error) => log::warn!(
-            "virtual=own needs JDK 21 or later ({error}): virtual threads belong to their carriers"
+            "virtual=own needs JDK 21 or later ({error}): events of virtual threads are those of their carriers"
         ),
     }
 }

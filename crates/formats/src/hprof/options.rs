@@ -103,38 +103,38 @@ const CONTEXTS: u32 = 1_000_000;
 
 /// The text for a user who asks for help.
 pub const HELP: &str = "\
-HPROF: what a program's heap, processor time and monitors are used for
+HPROF: profiles the heap, CPU time and monitors of a program
 
 -agentpath:libjvmpi.so=hprof:OPTION=VALUE,OPTION=VALUE,...
 
   heap=sites|dump|all      where objects are allocated, all objects, both      all *
-  cpu=samples|times|old    processor time by sampling (cpu=y too), by timing
-                           each call, likewise in the format of java -prof     off
-  monitor=y|n              how long monitors are waited for, and their state   n
-  file=NAME                where the profile goes; %p is the process's number;
-                           the name's end chooses the format: .txt, .hprof
-                           (binary), .html (a page), .svg (flame graph),
+  cpu=samples|times|old    CPU time by sampling (also cpu=y), by timing
+                           each call, or the same in the format of
+                           java -prof                                          off
+  monitor=y|n              time spent waiting for monitors, and their state    n
+  file=NAME                output file; %p is the process ID; the ending
+                           selects the format: .txt, .hprof (binary),
+                           .html (a report), .svg (flame graph),
                            .collapsed, .pb.gz (pprof), .json (speedscope)      java.hprof.txt
-  format=a|b               HPROF's text or its binary format, whatever the
-                           name says                                           by name, or a
-  net=HOST:PORT            to a front end that listens there, instead of a file
+  format=a|b               HPROF text or binary, whatever the name             by name, or a
+  net=HOST:PORT            send to a front end that listens there
   depth=N                  frames of a trace; 128 for pictures and pages       4
   allocdepth=N             frames of the traces of allocations                 as depth
   contexts=N               maximum number of stacks for cpu=times; calls from
                            further stacks are recorded without callers         1000000
-  interval=MS              milliseconds from one sample to the next            10
-  cutoff=SHARE             what has a smaller share is left out                0.0001
-  lineno=y|n               lines in traces                                     y
-  thread=y|n               each thread has traces of its own                   n
-  doe=y|n                  a dump when the program ends                        y
-  duration=SECONDS         a dump then, and no profiling from then on          to the end
-  force=y|n                replaces a file that is there already; with n the
-                           process's number is added to the name               y
-  verbose=y|n              tells of dumps on stderr                            y
+  interval=MS              milliseconds between samples                        10
+  cutoff=SHARE             rows with a smaller share are left out              0.0001
+  lineno=y|n               line numbers in traces                              y
+  thread=y|n               separate traces for each thread                     n
+  doe=y|n                  write a dump when the program ends                  y
+  duration=SECONDS         write a dump then, and stop profiling               to the end
+  force=y|n                replace an existing file; with n, the process ID
+                           is added to the name                                y
+  verbose=y|n              report dumps on stderr                              y
   gc_okay=y|n, msa=y|n     without effect, for old command lines               n
 
   * if none of heap, cpu and monitor is given
-SIGQUIT (kill -QUIT, Ctrl-\\) makes a dump while the program goes on.
+SIGQUIT (kill -QUIT, Ctrl-\\) writes a dump; the program continues.
 ";
 
 /// Why the options are refused: one line that says what is wrong with which, and what is right.
@@ -235,7 +235,7 @@ impl Given {
                 });
             }
             "file" | "net" if self.file.is_some() || self.net.is_some() => {
-                return Err("there is one file or one net, and one only".to_owned());
+                return Err("give only one of file= and net=, once".to_owned());
             }
             "file" if value.is_empty() => return Err("the name of the file is missing".to_owned()),
             "file" => self.file = Some(value.to_owned()),
@@ -261,7 +261,7 @@ impl Given {
                 self.duration = Some(duration.ok_or("duration is a number of seconds")?);
             }
             "gc_okay" | "msa" => drop(yes(name, value)?),
-            _ => return Err("there is no such option; 'help' lists them".to_owned()),
+            _ => return Err("unknown option; 'help' lists all".to_owned()),
         }
         Ok(())
     }
@@ -493,13 +493,13 @@ mod tests {
             ("cutoff=NaN", "cutoff is a share from 0 to 1"),
             ("duration=0", "duration is a number of seconds"),
             ("duration=inf", "duration is a number of seconds"),
-            ("Cpu=samples", "there is no such option; 'help' lists them"),
+            ("Cpu=samples", "unknown option; 'help' lists all"),
             ("", "an option is NAME=VALUE; 'help' lists them"),
         ] {
             let text = format!("thread=y,{option}");
             assert_eq!(refusal(&text), format!("bad hprof option '{option}': {why}"));
         }
-        let both = "there is one file or one net, and one only";
+        let both = "give only one of file= and net=, once";
         assert_eq!(refusal("file=a,file=b"), format!("bad hprof option 'file=b': {both}"));
         assert_eq!(refusal("net=a:1,file=b"), format!("bad hprof option 'file=b': {both}"));
         assert_eq!(

@@ -275,11 +275,11 @@ impl Check {
     fn report_touch(&self, address: usize) -> bool {
         let Some((state, event_type)) = self.guard.touched(address) else { return false };
         let (rule, what) = match state {
-            guard::NOW => (rules::EVENT_WRITTEN, "written to while it is handled"),
-            _ => (rules::EVENT_READ_LATE, "touched when it was handled already"),
+            guard::NOW => (rules::EVENT_WRITTEN, "written to in its handler"),
+            _ => (rules::EVENT_READ_LATE, "accessed after its handler has returned"),
         };
         let event = thread::name(event_type);
-        let what = format!("what belongs to a {event} was {what}, at {address:#x}");
+        let what = format!("memory of a {event} was {what}, at {address:#x}");
         self.findings.report_at(rule, Stack::of_agent(), what);
         true
     }

@@ -106,7 +106,7 @@ impl Check {
                 Named(id, self.monitors.all.get(*owned)).to_string()
             });
             let what = format!(
-                "RawMonitorEnter({}){thread}, by a thread that owns {}; other threads do it the other way round",
+                "RawMonitorEnter({}){thread}, by a thread that owns {}; other threads enter them in another order",
                 Named(id, Some(monitor)),
                 owned.collect::<Vec<_>>().join(", ")
             );

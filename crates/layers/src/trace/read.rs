@@ -42,19 +42,16 @@ impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(error) => f.write_str(error),
-            Self::NotATrace => f.write_str("is not what the setting trace records"),
+            Self::NotATrace => f.write_str("is not a recording of the setting trace"),
             Self::Version(version) => {
                 write!(f, "is of version {version} of the format, this is for version {VERSION}")
             }
             Self::Cut(byte) => {
-                write!(
-                    f,
-                    "ends before its end or is damaged: what lies behind byte {byte} is not read"
-                )
+                write!(f, "is cut off or damaged: nothing after byte {byte} is read")
             }
             Self::Malformed { thread, chunk } => write!(
                 f,
-                "the records of thread {thread} make no sense from byte {chunk} on: they are not read"
+                "the records of thread {thread} are malformed from byte {chunk} on, and are not read from there"
             ),
         }
     }

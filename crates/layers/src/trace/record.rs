@@ -119,7 +119,7 @@ impl Recorder {
         let mut recordings = lock(&RECORDINGS);
         if recordings.iter().any(|other| other.path == path) {
             return Err(format!(
-                "{} is what another agent of this process is recorded in: give each a setting trace of \
+                "{} already holds the recording of another agent of this process: give each agent a setting trace of \
                  its own",
                 path.display()
             ));

@@ -195,7 +195,7 @@ impl Order {
                 let standing = state.stuck >= state.alive && !has_ended;
                 if standing && !state.strangers {
                     eprintln!(
-                        "jvmpi: error: the replay stands still: each of {} threads of the agent waits in a \
+                        "jvmpi: error: the replay cannot continue: each of {} threads of the agent waits in a \
                          raw monitor, and no event follows",
                         state.alive
                     );
