@@ -42,7 +42,8 @@ impl Case {
 
 /// `cargo xtask case NAME [JDK] [GC]`: runs one case and shows what its JVMs write.
 pub fn case(arguments: &[String]) -> Result<(), String> {
-    let (name, jvm) = arguments.split_first().ok_or("case needs the NAME of a case")?;
+    let (name, jvm) =
+        arguments.split_first().ok_or("no NAME given: cargo xtask case NAME [JDK] [GC]")?;
     let program = Program::build()?;
     let case = choose(&program.cases()?, name, jvm)?;
     println!("{}", case.name);
@@ -57,12 +58,14 @@ pub fn case(arguments: &[String]) -> Result<(), String> {
 fn choose(cases: &[Case], name: &str, jvm: &[String]) -> Result<Case, String> {
     let named: Vec<&Case> = cases.iter().filter(|case| case.is_named(name)).collect();
     if named.is_empty() {
-        return Err(format!("there is no case {name}; cargo test -p compat-tests -- --list"));
+        return Err(format!(
+            "there is no case {name}; list all with cargo test -p compat-tests --profile checked -- --list"
+        ));
     }
     let topics: BTreeSet<String> = named.iter().map(|case| case.everywhere()).collect();
     if topics.len() > 1 {
         let topics: Vec<String> = topics.into_iter().collect();
-        return Err(format!("{name} stands for several cases: {}", topics.join(", ")));
+        return Err(format!("{name} is the name of several cases: {}", topics.join(", ")));
     }
     let is_jdk = |word: &&String| word.trim_start_matches("jdk").parse::<u32>().is_ok();
     let jdk = jvm.iter().find(is_jdk).map(|word| format!("jdk{}", word.trim_start_matches("jdk")));
@@ -79,7 +82,7 @@ fn choose(cases: &[Case], name: &str, jvm: &[String]) -> Result<Case, String> {
     let chosen = fitting.iter().find(is_usual).or_else(|| fitting.first());
     chosen.map(|case| (*case).clone()).ok_or_else(|| {
         let names: Vec<&str> = named.iter().map(|case| case.name.as_str()).collect();
-        format!("{name} does not run on {}; there is {}", jvm.join(" "), names.join(", "))
+        format!("{name} does not run on {}; it runs as {}", jvm.join(" "), names.join(", "))
     })
 }
 
@@ -217,7 +220,7 @@ impl Program {
         executables
             .next_back()
             .map(Self)
-            .ok_or_else(|| "cargo names no program of cases".to_owned())
+            .ok_or_else(|| "cargo built no test program with the name compat".to_owned())
     }
 
     fn command(&self) -> Command {

@@ -16,9 +16,15 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         if let Some(program) = program {
             programs.push(program);
         } else if let Some(feature) = argument.strip_prefix("jdk") {
-            features.push(feature.parse::<u32>().map_err(|_| format!("no JDK: {argument}"))?);
+            features.push(
+                feature
+                    .parse::<u32>()
+                    .map_err(|_| format!("{argument} is not a JDK such as jdk17"))?,
+            );
         } else {
-            runs = argument.parse().map_err(|_| format!("no number of runs: {argument}"))?;
+            runs = argument
+                .parse()
+                .map_err(|_| format!("{argument} is neither a program nor a number of runs"))?;
         }
     }
     if programs.is_empty() {

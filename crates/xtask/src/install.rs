@@ -33,7 +33,7 @@ pub fn install(arguments: &[String]) -> Result<(), String> {
     fs::write(&list, made.join("\n") + "\n").map_err(|e| format!("{}: {e}", list.display()))?;
     println!("{} files are installed in {}", files.len(), root.display());
     println!(
-        "next: {} doctor says what works with the JVMs of this machine",
+        "next: {} doctor shows what works with the JVMs of this machine",
         root.join("bin/jvmpi").display()
     );
     Ok(())
@@ -57,7 +57,10 @@ pub fn uninstall(arguments: &[String]) -> Result<(), String> {
 fn root(options: &mut Options) -> Result<PathBuf, String> {
     let prefix = PathBuf::from(options.take("prefix").unwrap_or_else(|| "/usr/local".into()));
     let Ok(relative) = prefix.strip_prefix("/") else {
-        return Err(format!("--prefix {} is not an absolute path", prefix.display()));
+        return Err(format!(
+            "--prefix {} is not an absolute path; begin it with /",
+            prefix.display()
+        ));
     };
     let destination = env::var_os("DESTDIR").filter(|destination| !destination.is_empty());
     Ok(destination.map_or(prefix.clone(), |destination| Path::new(&destination).join(relative)))

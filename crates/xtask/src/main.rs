@@ -41,12 +41,12 @@ const COMMANDS: [Command; 15] = [
     },
     Command {
         usage: "case NAME [JDK] [GC]",
-        about: "run one case of compat-tests and show what its JVMs write; on JDK 17 with G1 unless named",
+        about: "run one case of compat-tests, by default on JDK 17 with G1, and show the output of its JVMs",
         run: cases::case,
     },
     Command {
         usage: "flaky [N] [NAME...] [since=COMMIT]",
-        about: "run cases, or those that have changed, N times beside load, and count how often they pass",
+        about: "run the named cases, or those that you have changed, N times under load, and count how often they pass",
         run: cases::flaky,
     },
     Command {
@@ -67,7 +67,7 @@ const COMMANDS: [Command; 15] = [
     },
     Command {
         usage: "race [ARGUMENT...]",
-        about: "run the models, and the tests without a JVM under ThreadSanitizer; ARGUMENTs are those of the test program",
+        about: "run the models, and under ThreadSanitizer the tests that need no JVM; ARGUMENTs are those of the test program",
         run: race::run,
     },
     Command {
@@ -82,7 +82,7 @@ const COMMANDS: [Command; 15] = [
     },
     Command {
         usage: "uninstall [--prefix DIR]",
-        about: "remove the files that install has put there",
+        about: "remove the files that install has created",
         run: install::uninstall,
     },
     Command {
@@ -97,7 +97,7 @@ const COMMANDS: [Command; 15] = [
     },
     Command {
         usage: "check-layers",
-        about: "fail if files of a crate import each other in a circle, the shim imports a module above, or files are created unsafely",
+        about: "check that no files of a crate import each other in a cycle, that the shim imports only from lower layers, and that the product creates files safely",
         run: layers::run,
     },
     Command {

@@ -30,9 +30,13 @@ impl Wanted {
         let mut wanted = Self { minutes: MINUTES, seed: None, programs, jdks, gcs };
         for argument in arguments {
             if let Some(seed) = argument.strip_prefix("seed=") {
-                wanted.seed = Some(seed.parse().map_err(|_| format!("no number: {argument}"))?);
+                wanted.seed = Some(seed.parse().map_err(|_| format!("{argument} has no number"))?);
             } else if let Some(feature) = argument.strip_prefix("jdk") {
-                wanted.jdks.push(feature.parse().map_err(|_| format!("no JDK: {argument}"))?);
+                wanted.jdks.push(
+                    feature
+                        .parse()
+                        .map_err(|_| format!("{argument} is not a JDK such as jdk17"))?,
+                );
             } else if let Ok(minutes) = argument.parse() {
                 wanted.minutes = minutes;
             } else if let Some(gc) = Gc::ALL.into_iter().find(|gc| gc.name() == argument) {
@@ -82,7 +86,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         found.filter(|jdk| wanted.jdks.is_empty() || wanted.jdks.contains(&jdk.feature)).collect();
     let places = places(&jdks, &wanted.gcs);
     if places.is_empty() {
-        return Err("no JDK; cargo xtask jdk fetches some".to_owned());
+        return Err("no JDK found; download the JDKs with cargo xtask jdk".to_owned());
     }
     let now =
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_err(|e| e.to_string())?;
