@@ -1,4 +1,4 @@
-//! `cargo xtask case` and `cargo xtask flaky`: one case of `compat-tests`, and cases many times beside load.
+//! `cargo xtask case` runs one case of `compat-tests`. `cargo xtask flaky` runs cases many times under load.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 use compat_tests::spinning::Spinning;
 use compat_tests::{MANIFEST_DIR, echo, workspace_root};
 
-/// The JVM of `cargo xtask case` if the user names none.
+/// The default JVM of `cargo xtask case`.
 const USUAL_JDK: &str = "17";
 const USUAL_GC: &str = "g1";
-/// The number of runs of each case in `cargo xtask flaky` if the user gives none.
+/// The default number of runs of each case in `cargo xtask flaky`.
 const USUAL_ROUNDS: u32 = 20;
-/// The end of the name of a case that brings its own load.
+/// The end of the name of a case that runs under load.
 const UNDER_LOAD: &str = "_under_load";
 
 /// A case on one JVM: `jdk17/g1/topic/case`.
@@ -28,19 +28,19 @@ impl Case {
         [(); 4].map(|()| parts.next().unwrap_or_default())
     }
 
-    /// True if the user means it by `name`: `case`, `topic/case` or the whole name.
+    /// Returns true if `name` is a name of the case: `case`, `topic/case` or the whole name.
     fn is_named(&self, name: &str) -> bool {
         self.name == name || self.name.ends_with(&format!("/{name}"))
     }
 
-    /// Its name on every JVM.
+    /// Returns `topic/case`, which is the same on every JVM.
     fn everywhere(&self) -> String {
         let [_, _, topic, case] = self.parts();
         format!("{topic}/{case}")
     }
 }
 
-/// `cargo xtask case NAME [JDK] [GC]`: runs one case and shows what its JVMs write.
+/// Runs `cargo xtask case NAME [JDK] [GC]`: runs one case and shows the output of its JVMs.
 pub fn case(arguments: &[String]) -> Result<(), String> {
     let (name, jvm) =
         arguments.split_first().ok_or("no NAME given: cargo xtask case NAME [JDK] [GC]")?;
@@ -54,7 +54,8 @@ pub fn case(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// The case of this name on the JVM that the arguments name, or on the first that has it.
+/// Returns the case of this name on the JVM that the arguments name. Otherwise prefers the default JVM, then the first
+/// that has the case.
 fn choose(cases: &[Case], name: &str, jvm: &[String]) -> Result<Case, String> {
     let named: Vec<&Case> = cases.iter().filter(|case| case.is_named(name)).collect();
     if named.is_empty() {
@@ -86,9 +87,9 @@ fn choose(cases: &[Case], name: &str, jvm: &[String]) -> Result<Case, String> {
     })
 }
 
-/// `cargo xtask flaky [N] [NAME...] [since=COMMIT]`: runs cases N times, each time on the next of their JVMs,
-/// beside spinning processes, and prints how often they passed. Without a name these are the cases that have
-/// changed since the commit, or since the last one.
+/// Runs `cargo xtask flaky [N] [NAME...] [since=COMMIT]`: runs cases N times beside spinning processes, each time on
+/// the next of their JVMs, and prints how often they passed. The default cases are those that have changed since the
+/// commit, or since the last commit.
 pub fn flaky(arguments: &[String]) -> Result<(), String> {
     let (mut rounds, mut names, mut since) = (USUAL_ROUNDS, BTreeSet::new(), "HEAD");
     for argument in arguments {
@@ -124,8 +125,8 @@ pub fn flaky(arguments: &[String]) -> Result<(), String> {
     if failed == 0 { Ok(()) } else { Err(format!("{failed} runs failed")) }
 }
 
-/// The functions of cases that have changed since the commit, and those of cases that name an agent or a
-/// workload that has.
+/// Returns the names of functions that have changed since the commit, or that name an agent or a workload that has
+/// changed.
 fn changed(since: &str) -> Result<BTreeSet<String>, String> {
     let files = git(&["diff", "--name-only", since, "--", "compat-tests"])?;
     let sources = ["compat-tests/agents/", "compat-tests/workloads/"];
@@ -149,7 +150,7 @@ fn changed(since: &str) -> Result<BTreeSet<String>, String> {
     Ok(names)
 }
 
-/// The numbers of the lines that a diff without context has added.
+/// Returns the numbers of the lines that a diff without context adds.
 fn changed_lines(diff: &str) -> BTreeSet<usize> {
     let hunks = diff.lines().filter_map(|line| line.strip_prefix("@@ ")?.split_once('+'));
     let ranges = hunks.filter_map(|(_, added)| {
@@ -197,11 +198,11 @@ fn git(arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// The program that has the cases.
+/// The path of the compiled test program `compat`.
 struct Program(PathBuf);
 
 impl Program {
-    /// Builds it, and what it needs, and says so.
+    /// Compiles the program. The output of Cargo is shown.
     fn build() -> Result<Self, String> {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.current_dir(workspace_root());
@@ -230,7 +231,7 @@ impl Program {
         command
     }
 
-    /// All cases but those that bring their own load.
+    /// Returns all cases, except those that run under load.
     fn cases(&self) -> Result<Vec<Case>, String> {
         let output = self.command().arg("--list").output().map_err(|e| e.to_string())?;
         let list = String::from_utf8_lossy(&output.stdout).into_owned();

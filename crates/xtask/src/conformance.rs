@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use crate::cross;
 
-/// Runs the suite on every JVM with every collector, or on those in the arguments: `jdk17`, `zero`, `g1`.
+/// Runs the suite on every JVM with every collector, or on those that the arguments name: `jdk17`, `zero`, `g1`.
 ///
 /// `--mutate` removes each function and each event in turn, or only those named after it. `--document` writes
 /// `docs/reference/conformance.md`. `--workloads` compiles the programs. `--machine` selects another machine's JVMs.

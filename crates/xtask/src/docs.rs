@@ -132,7 +132,7 @@ pub fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let outside: Vec<_> = lines_outside_code(text).collect();
     for paragraph in outside.join("\n").split("\n\n") {
-        // A code span may contain brackets, but a link may contain a code span: drop only the content of spans.
+        // A code span may contain brackets, and a link may contain a code span: drop only the content of spans.
         let spans = paragraph.split('`').enumerate();
         let text: String = spans.map(|(i, part)| if i % 2 == 0 { part } else { "x" }).collect();
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -207,12 +207,12 @@ fn check_pages(root: &Path) -> Result<usize, String> {
 /// The links of many files, each checked against the file and the place in it that it leads to.
 struct Links<'a> {
     root: &'a Path,
-    /// Returns the names of the places in a text, which are called `place` in an error.
+    /// Returns the names of the anchors in a text. An error calls them `place`.
     anchors_of: fn(&str) -> BTreeSet<String>,
     place: &'static str,
     /// The ending of the files whose anchors are checked.
     ending: &'static str,
-    /// By file.
+    /// The anchors of each file.
     anchors: BTreeMap<String, BTreeSet<String>>,
     count: usize,
     wrong: Vec<String>,
@@ -247,7 +247,7 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Returns the number of links, or everything that is wrong.
+    /// Returns the number of links, or a list of all faults.
     fn finish(self) -> Result<usize, String> {
         if self.wrong.is_empty() { Ok(self.count) } else { Err(self.wrong.join("\n")) }
     }
@@ -258,7 +258,7 @@ fn anchors_of(text: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for line in lines_outside_code(text).filter(|line| line.starts_with('#')) {
         let heading = line.trim_start_matches('#').trim();
-        // Of a link only the text counts.
+        // Only the text of a link counts.
         let heading: String = heading
             .split("](")
             .enumerate()

@@ -1,13 +1,13 @@
-//! Part of `cargo xtask check-layers`: the product creates files only where that is safe beside other users.
+//! Part of `cargo xtask check-layers`: checks that the product creates files only where other users cannot interfere.
 //!
-//! A file that is created by its name alone can be one that somebody has put there, or a link to another.
+//! If a file is created by its name alone, another user may have planted a file or a link with that name.
 
 use compat_tests::workspace_root;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The calls that follow links, and take what is there.
+/// The calls that follow links and use existing files.
 const CALLS: [&str; 7] = [
     "File::create(",
     "fs::write(",
@@ -18,10 +18,10 @@ const CALLS: [&str; 7] = [
     "temp_dir().join",
 ];
 
-/// The crates of which nothing runs at a user's.
+/// The crates whose code does not run on users' machines.
 const NOT_FOR_USERS: [&str; 1] = ["xtask"];
 
-/// Where such a call is right, and why.
+/// The allowed calls: the file, the call, and the reason.
 const EXCEPTIONS: [(&str, &str, &str); 8] = [
     ("crates/cli/src/doctor/probe.rs", "fs::write(", "in a temporary directory of its own"),
     ("crates/cli/src/generated.rs", "create_dir_all(", "the directory that the user names"),
@@ -35,7 +35,7 @@ const EXCEPTIONS: [(&str, &str, &str); 8] = [
 
 const RUN: &str = "in the directory of the run: one of its own, or that which the user names";
 
-/// The faults in all source files that become part of the product.
+/// Returns the faults in all source files of the product.
 pub fn faults() -> Result<Vec<String>, String> {
     let root = workspace_root();
     let failed = |e: std::io::Error| e.to_string();
@@ -80,10 +80,10 @@ fn look(source: &Path, found: &mut impl FnMut(&Path, &'static str)) -> std::io::
     Ok(())
 }
 
-/// The calls in a file, but for its tests, which come last.
+/// Returns the calls in a file. Tests, which come last, are skipped.
 fn in_text(text: &str) -> impl Iterator<Item = &'static str> {
     let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
-    // NewFile::create is no File::create.
+    // `NewFile::create` does not count as `File::create`.
     let is_whole = |at: usize, call: &str| {
         let before = code[..at].chars().next_back();
         call.starts_with('.') || !before.is_some_and(|c| c.is_alphanumeric() || c == '_')

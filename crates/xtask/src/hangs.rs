@@ -5,10 +5,10 @@ use std::time::Instant;
 use compat_tests::hangs::{Program, Setting};
 use compat_tests::jdk::{self, Gc, Jdk};
 
-/// How often each program runs on each JDK if nothing is said.
+/// The default number of runs of each program on each JDK.
 const RUNS: u32 = 100;
 
-/// Runs the programs that once hung JVMs. The arguments are a number of runs, programs, and JDKs as `jdk17`.
+/// Runs the programs that once hung JVMs. The arguments are a number of runs, programs, and JDKs such as `jdk17`.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let (mut runs, mut programs, mut features) = (RUNS, Vec::new(), Vec::new());
     for argument in arguments {
@@ -43,7 +43,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if failed == 0 { Ok(()) } else { Err(format!("{failed} runs failed")) }
 }
 
-/// Runs one program on one JDK, in all settings in turn. Returns how many runs failed.
+/// Runs one program on one JDK, with all settings in turn. Returns the number of failed runs.
 fn run_often(program: Program, jdk: &Jdk, runs: u32) -> u32 {
     let began = Instant::now();
     let mut failed = 0;

@@ -6,7 +6,7 @@ use compat_tests::workspace_root;
 
 use crate::models;
 
-/// The unit tests of the shim's `world`, and those of thread-local data in the crate `jvmpi`.
+/// The unit tests of the shim's modules with shared state, and the test of thread-local data in the crate `jvmpi`.
 const TESTS: [&[&str]; 2] = [
     &[
         "--package",

@@ -8,8 +8,8 @@ use compat_tests::soak::{CHURN, End, Expected, Round};
 
 use crate::{cross, hangs};
 
-/// The duration of a program that can run for any time. Every fourth round is three times as long, which is enough to
-/// see memory grow.
+/// The duration of a program that can run for any time. Every fourth round takes three times as long, in which growing
+/// memory shows.
 const LENGTH: Duration = Duration::from_secs(25);
 
 /// The default duration in minutes.
@@ -49,7 +49,7 @@ impl Wanted {
             }
         }
         if wanted.programs.is_empty() {
-            // Half of the rounds use the program written for this, because it does most per second.
+            // Half of the rounds use the program written for this test, because it does most per second.
             for program in programs::ALL {
                 wanted.programs.extend([None, Some(program)]);
             }

@@ -11,14 +11,14 @@ const ALL: &str = "--all";
 /// The package whose tests need JVMs.
 const CASES: &str = "compat-tests";
 
-/// Runs `cargo test`, with the profile of the library that the compatibility tests load: optimized, with debug
+/// Runs `cargo test` with the profile of the library that the compatibility tests load: optimized, with debug
 /// assertions. Without arguments it runs the models too. With `--all`, or for another machine, the cases run on every
-/// JDK, which is downloaded if it is missing; else on the JDK that is there with G1.
+/// JDK, and missing JDKs are downloaded. Otherwise they run on the installed JDK with G1.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
     let vm = cross::take(&mut arguments, VM);
-    // If packages are named, only those are tested.
+    // Cargo tests only the packages that the user names.
     let every_jdk = cross::take_flag(&mut arguments, ALL) || !machine.is_this();
     let is_named = |argument: &String| argument == "-p" || argument.starts_with("--package");
     let are_all = !arguments.iter().any(is_named);
@@ -53,7 +53,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if with_models { models::run(&[]) } else { Ok(()) }
 }
 
-/// Downloads the machine's JDKs. It is not an error if some cannot be downloaded.
+/// Downloads the machine's JDKs. Fails only if no JDK is installed afterwards.
 fn fetch_jdks(machine: &'static Machine) -> Result<(), String> {
     if let Err(why) = jdk::fetch(machine) {
         if jdk::found_for(machine).is_empty() {

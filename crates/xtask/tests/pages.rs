@@ -40,8 +40,8 @@ const CASES: [Case; 20] = [
 /// The commands that are not run, because they would install packages or run these tests.
 const NOT_RUN: [&str; 4] = ["apt-get ", "cargo ", "dpkg ", "rustup "];
 
-/// The beginnings of commands in running text. A command must also mention one of [`THINGS`]; "`kill -QUIT`" alone is
-/// not run.
+/// The beginnings of commands in running text. A command must also mention one of [`THINGS`], so "`kill -QUIT`" alone
+/// is not run.
 const COMMANDS: [&str; 7] = ["java ", "jcmd ", "jstack ", "kill ", "gdb ", "ldd ", "nm "];
 const THINGS: [&str; 4] = ["PID", "libfoo.so", "/opt/", "Main"];
 

@@ -44,7 +44,7 @@ fn installed_command_records_a_profile() -> Result {
         return Err(format!("installed are {installed:?}"));
     }
 
-    // HPROF lies beside the shim.
+    // HPROF is in the folder of the shim.
     build::hprof()?;
     let profile = root.join("profile.txt");
     let mut record = Command::new(root.join("bin/jvmpi"));
@@ -58,8 +58,8 @@ fn installed_command_records_a_profile() -> Result {
     harness::shows_all_tasks(&profile)
 }
 
-/// Unpacks all packages that can be published into a workspace that takes each from there and everything else from the
-/// registry.
+/// Unpacks all packages that can be published into a workspace. The workspace takes these packages from there, and
+/// everything else from the registry.
 fn unpacked() -> Result<PathBuf> {
     // The packages are compiled when they are installed, not here.
     let target = target_dir();

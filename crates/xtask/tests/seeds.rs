@@ -25,7 +25,7 @@ fn names(directory: PathBuf) -> BTreeSet<String> {
     names.map(|name| name.trim_end_matches(".rs").to_owned()).collect()
 }
 
-/// A sequence of numbers that look random and are the same in each run.
+/// Generates pseudo-random numbers, the same in each run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -55,7 +55,7 @@ impl Numbers {
     }
 }
 
-/// Calls the target. If it panics, the error has the bytes, which become a seed when the fault is fixed.
+/// Calls the target. If it panics, the error shows the bytes. They become a seed when the fault is fixed.
 fn call(target: Target, seed: &str, bytes: &[u8]) {
     if catch_unwind(AssertUnwindSafe(|| target(bytes))).is_err() {
         panic!("{seed}, or a damaged copy of it: {}", bytes.escape_ascii());
