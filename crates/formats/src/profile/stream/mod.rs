@@ -254,20 +254,6 @@ mod tests {
     }
 
     #[test]
-    fn stream_that_takes_more_than_2_gib_is_refused() {
-        let profile = Profile::default();
-        let begin = StreamWriter::new(Vec::new(), &profile).unwrap().into_inner();
-        let mut writer = StreamWriter::new(Vec::new(), &profile).unwrap();
-        writer.note(&"x".repeat(MOST)).unwrap();
-        let note = writer.into_inner().split_off(begin.len());
-        let mut reader = StreamReader::default();
-        reader.take(&begin, |_| {}).unwrap();
-        let most = (2 << 30) / MOST;
-        let taken = (0..=most).take_while(|_| reader.take(&note, |_| {}).is_ok()).count();
-        assert!((most - 1..=most).contains(&taken), "{taken} notes of 1 MiB");
-    }
-
-    #[test]
     fn what_makes_no_sense_is_an_error() {
         let begin = [tag::BEGIN, 2, VERSION as u8, 0];
         for (record, expected) in [

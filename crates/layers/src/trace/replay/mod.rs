@@ -7,6 +7,7 @@
 mod dumps;
 mod envs;
 mod jni;
+mod library;
 mod monitors;
 mod order;
 mod player;
@@ -23,13 +24,11 @@ use crate::trace::{event_name, statistics};
 use envs::Envs;
 use jni_sys::{JNI_OK, jint};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use monitors::Monitors;
 use order::Order;
 use player::Player;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
-use std::mem::ManuallyDrop;
 use std::hash::RandomState;
 use std::path::Path;
 use std::ptr;
@@ -164,7 +163,7 @@ impl Replay {
 /// # Errors
 /// The library is no agent, or refuses to run; one line.
 pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<Summary, String> {
-    let (on_load, on_unload) = open(library)?;
+    let (on_load, on_unload) = library::open(library)?;
     // SAFETY: the library stays loaded, and its functions are an agent's.
     unsafe { replay_functions(trace, on_load, on_unload, options) }
 }
@@ -223,32 +222,6 @@ pub unsafe fn replay_functions(
     Ok(summary(replay, took))
 }
 
-/// Loads the library of an agent, and returns its JVM_OnLoad and JVM_OnUnload. The library stays loaded even if the
-/// replay fails: threads of the agent may run in it.
-fn open(path: &Path) -> Result<(JVM_OnLoad, Option<JVM_OnUnload>), String> {
-    // SAFETY: runs the initializers of the library that the user has named.
-    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-    let library = ManuallyDrop::new(library.map_err(|error| {
-        let message = match error {
-            libloading::Error::DlOpen { source } => source.to_string(),
-            other => other.to_string(),
-        };
-        // The message usually begins with the path, which the caller adds.
-        let prefix = format!("{}: ", path.display());
-        message.strip_prefix(&prefix).unwrap_or(&message).to_owned()
-    })?);
-    // SAFETY: the types are the ones that the interface prescribes for symbols of these names, which may be NULL.
-    let (on_load, on_unload) = unsafe {
-        let on_load = library.get::<Option<JVM_OnLoad>>("JVM_OnLoad");
-        (on_load, library.get::<Option<JVM_OnUnload>>("JVM_OnUnload"))
-    };
-    let on_unload = on_unload.ok().and_then(|symbol| *symbol);
-    match on_load.ok().and_then(|symbol| *symbol) {
-        Some(on_load) => Ok((on_load, on_unload)),
-        None => Err("it has no function JVM_OnLoad".to_owned()),
-    }
-}
-
 /// Events that the agent wants and the recorded one has not enabled.
 fn note_what_is_missing(replay: &Replay, statistics: &Statistics) {
     for event_type in 1..64 {
@@ -264,37 +237,4 @@ fn summary(replay: &Replay, took: Duration) -> Summary {
         delivered.map(|(event_type, count)| (event_type, count.load(Ordering::Relaxed)));
     let notes = replay.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Summary { delivered: delivered.filter(|(_, count)| *count > 0).collect(), notes, took }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::process::{self, Command};
-    use std::{env, fs};
-
-    #[test]
-    fn error_of_a_library_that_cannot_be_loaded_has_the_reason() {
-        assert_eq!(
-            open(Path::new("/nowhere/libagent.so")).err().as_deref(),
-            Some("cannot open shared object file: No such file or directory")
-        );
-    }
-
-    /// Builds an agent whose entry point is an indirect function. The function that chooses its implementation chooses
-    /// none, so `dlsym` finds the symbol and returns NULL.
-    #[test]
-    fn library_whose_on_load_is_null_is_rejected() {
-        let library = env::temp_dir().join(format!("jvmpi-replay-{}-null.so", process::id()));
-        let source = library.with_extension("c");
-        let text = "static int (*none(void))(void) { return 0; }\n\
-                    int JVM_OnLoad(void) __attribute__((ifunc(\"none\")));\n";
-        fs::write(&source, text).unwrap();
-        let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
-        cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
-        assert!(cc.status().unwrap().success(), "{cc:?}");
-        let opened = open(&library);
-        fs::remove_file(&source).unwrap();
-        fs::remove_file(&library).unwrap();
-        assert_eq!(opened.err().as_deref(), Some("it has no function JVM_OnLoad"));
-    }
 }
