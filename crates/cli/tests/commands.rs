@@ -336,7 +336,7 @@ fn profiles_are_converted_to_what_the_name_says() {
 #[test]
 fn convert_says_what_is_wrong() {
     let directory = Directory::new("unconverted");
-    let endings = "it may end in .txt .hprof .collapsed .svg .pb.gz .json .html";
+    let endings = "it must end in .txt .hprof .collapsed .svg .pb.gz .json .html";
     let line = format!("jvmpi: error: x.foo: the name selects no format; {endings}\n");
     fails(&["convert", FILE, "x.foo"], 1, &line);
     let nowhere = directory.0.join("none/x.svg");

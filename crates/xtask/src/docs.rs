@@ -371,8 +371,8 @@ mod tests {
         let root = target_dir().join("tmp/docs-links");
         let _ = fs::remove_dir_all(&root);
         fs::create_dir_all(root.join("docs")).unwrap();
-        fs::create_dir_all(root.join("packaging")).unwrap();
         for (page, _) in PROJECT {
+            fs::create_dir_all(root.join(page).parent().unwrap()).unwrap();
             fs::write(root.join(page), "# Title\n").unwrap();
         }
         fs::write(root.join("docs/SUMMARY.md"), "[a](a.md)\n").unwrap();
