@@ -55,12 +55,21 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
     let library = open(name).map_err(|error| error.to_string())?;
     match &options {
         Some(options) => {
-            let options = options.to_string_lossy();
+            let options = without_secret(&options.to_string_lossy());
             log::info!("agent {} with the options {options}", library.path.display());
         }
         None => log::info!("agent {} without options", library.path.display()),
     }
     Ok(Some(Pending { library, options }))
+}
+
+/// Returns the options without the secret of a recording. Others may read the log of a program.
+fn without_secret(options: &str) -> String {
+    const KEY: &str = "secret=";
+    let hide = |option: &str| {
+        if option.starts_with(KEY) { format!("{KEY}…") } else { option.to_owned() }
+    };
+    options.split(',').map(hide).collect::<Vec<_>>().join(",")
 }
 
 /// Loads an agent library by its absolute path, because some agents look for files next to their library.
@@ -141,5 +150,17 @@ pub fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, St
         Err(format!(
             "JVM_OnLoad of {path} returned {result}: the agent refuses to run; check its options"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_does_not_show_the_secret_of_a_recording() {
+        assert_eq!(without_secret("cpu=samples,secret=0123abcd"), "cpu=samples,secret=…");
+        assert_eq!(without_secret("secret=0123abcd,depth=4"), "secret=…,depth=4");
+        assert_eq!(without_secret("a=b, c"), "a=b, c");
     }
 }

@@ -6,6 +6,7 @@ mod system;
 
 use crate::failure::Failure;
 use crate::installation;
+use jvmpi_formats::profile::printable;
 use jvmpi_settings::library::Machine;
 use jvms::Jvm;
 use probe::Program;
@@ -102,7 +103,9 @@ impl Patient {
         let Jvm { home, version, vendor, machine } = &self.jvm;
         let machine = machine.map_or_else(|| "not HotSpot".into(), |machine| machine.to_string());
         let vendor = if vendor.is_empty() { String::new() } else { format!(" of {vendor}") };
-        println!("\nJava {version}{vendor}, {machine}\n  home        {}", home.display());
+        // These texts are the JVM's.
+        let (java, home) = (format!("Java {version}{vendor}"), home.to_string_lossy());
+        println!("\n{}, {machine}\n  home        {}", printable(&java), printable(&home));
         let works = self.tried.iter().filter(|(_, result)| result.is_ok());
         let works: Vec<_> = works.map(|(name, _)| *name).collect();
         if !works.is_empty() {
@@ -110,7 +113,7 @@ impl Patient {
         }
         for (name, result) in &self.tried {
             if let Err(why) = result {
-                println!("  fails with  {name}: {why}");
+                println!("  fails with  {name}: {}", printable(why));
             }
         }
     }
