@@ -1,4 +1,4 @@
-//! The settings of `libjvmpi.so`, and what is known of the agents that it loads.
+//! The settings of `libjvmpi.so`, and the quirks of the agents that it loads.
 //!
 //! Settings never share a string with an agent. They come from the environment variable
 //! `JVMPI_OPTIONS` (`key=value`, separated by spaces or commas) and from the TOML file named by
@@ -43,10 +43,10 @@ pub use trace_file::TraceFile;
 
 static OPTIONS: OnceLock<Options> = OnceLock::new();
 
-/// Reads the settings of this process, which hold from then on.
+/// Reads the settings of this process. They do not change afterwards.
 ///
 /// # Errors
-/// As [`Options::from_environment`].
+/// The errors of [`Options::from_environment`].
 pub fn read() -> Result<&'static Options, OptionsError> {
     let options = Options::from_environment()?;
     Ok(OPTIONS.get_or_init(|| options))
@@ -55,7 +55,8 @@ pub fn read() -> Result<&'static Options, OptionsError> {
 /// Sets further settings, written as in `JVMPI_OPTIONS`, before [`read`] is called.
 ///
 /// # Errors
-/// As [`Options::from_environment`]; also if this process has read other settings before.
+/// The errors of [`Options::from_environment`], and an error if this process has already read
+/// other settings.
 pub fn set(more: &str) -> Result<(), OptionsError> {
     let options = Options::from_environment_and(more)?;
     let wanted = options.describe();
@@ -67,7 +68,7 @@ pub fn set(more: &str) -> Result<(), OptionsError> {
     Err(OptionsError::new(more.trim(), format_args!("{why}")))
 }
 
-/// The settings of this process: the built-in ones if it was not started with others.
+/// Returns the settings of this process, or the built-in ones if none were read.
 pub fn get() -> &'static Options {
     OPTIONS.get_or_init(Options::default)
 }
@@ -77,7 +78,7 @@ impl Options {
     /// empty variable counts as one that is not set.
     ///
     /// # Errors
-    /// As [`Options::parse`]; also if the file cannot be read.
+    /// The errors of [`Options::parse`], and an error if the file cannot be read.
     pub fn from_environment() -> Result<Self, OptionsError> {
         Self::from_environment_and("")
     }
@@ -90,8 +91,8 @@ impl Options {
         Self::parse(&environment, path.as_deref().zip(text.as_deref()))
     }
 
-    /// The settings written in the value of `JVMPI_OPTIONS` and in the file (its path, which
-    /// errors name, and its text).
+    /// Parses the value of `JVMPI_OPTIONS` and the configuration file, given as its path (for
+    /// errors) and its text.
     ///
     /// # Errors
     /// An unknown key or value, a key without a value, a key in the wrong place, bad TOML.
@@ -108,8 +109,8 @@ impl Options {
         Ok(options)
     }
 
-    /// The settings that are not the built-in ones, on one line as in `log=info cputime=wall;
-    /// libfoo.so: names=slash`. Empty if there are none.
+    /// Returns the settings that differ from the built-in ones, on one line such as `log=info
+    /// cputime=wall; libfoo.so: names=slash`. Empty if there are none.
     pub fn describe(&self) -> String {
         let Agents { top, sections, environment } = &self.agents;
         let agent_options =

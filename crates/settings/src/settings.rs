@@ -93,7 +93,7 @@ const fn plain(name: &str) -> &str {
 settings! {
     /// Settings that hold for the whole shim, and through [`Options::agent`] those of each agent.
     struct Options with agents: Agents {
-        /// Which messages go to stderr.
+        /// The messages that go to stderr.
         log: Log {
             /// Only failures that stop the JVM from starting or an agent from working.
             Error = "error",
@@ -105,21 +105,21 @@ settings! {
             Debug = "debug",
         } = Log::Warn;
 
-        /// How a running thread is stopped to take its call trace.
+        /// The means of stopping a running thread to take its call trace.
         suspend: Suspend {
-            /// By a signal; the trace is taken in its handler.
+            /// A signal; the trace is taken in its handler.
             Auto = "auto",
-            /// By the JVMTI function `SuspendThread` only.
+            /// Only the JVMTI function `SuspendThread`.
             Jvmti = "jvmti",
         } = Suspend::Auto;
 
-        /// Where the shim learns of allocations.
+        /// The source of allocation reports.
         alloc: Alloc {
-            /// By `sampled` from JDK 17 on, by `bytecode` before.
+            /// `sampled` from JDK 17 on, `bytecode` before.
             Auto = "auto",
-            /// From the VM, which reports every object.
+            /// The VM, which reports every object.
             Sampled = "sampled",
-            /// From rewritten code.
+            /// Rewritten code.
             Bytecode = "bytecode",
         } = Alloc::Auto;
 
@@ -133,58 +133,58 @@ settings! {
             Copying = "copying",
         } = Arenas::Single;
 
-        /// When the IDs of dead objects are given to others.
+        /// The reuse of the IDs of dead objects.
         ids: Ids {
-            /// Never.
+            /// No ID is reused.
             Unique = "unique",
-            /// Only when no unused IDs are left that fit into 32 bits.
+            /// An ID is reused only when no unused ID that fits into 32 bits is left.
             Bits32 = "32bit",
-            /// At the earliest time.
+            /// Each ID is reused at the earliest time.
             Reused = "reused",
         } = Ids::Unique;
 
-        /// Which classes report calls and instructions, unless `exclude` names them.
+        /// The classes that report calls and instructions, unless `exclude` names them.
         include: Patterns = Patterns::all();
 
-        /// Which classes do not report calls and instructions.
+        /// The classes that do not report calls and instructions.
         exclude: Patterns = Patterns::none();
 
-        /// Whose instructions are reported.
+        /// The classes whose instructions are reported.
         instructions: Instructions {
-            /// Instructions of classes that do not belong to the boot loader.
+            /// Classes that do not belong to the boot loader.
             Program = "program",
-            /// Instructions of all classes.
+            /// All classes.
             All = "all",
         } = Instructions::Program;
 
-        /// Whether calls of native methods are reported.
+        /// The reporting of calls of native methods.
         natives: Natives {
-            /// By machine code between the VM and their functions.
+            /// By machine code between the VM and the function of each method.
             Stub = "stub",
             /// Not at all.
             Off = "off",
         } = Natives::Stub;
 
-        /// Which threads what virtual threads do belongs to.
+        /// The thread to which the events of a virtual thread belong.
         r#virtual: Virtual {
-            /// To the carriers that they run on.
+            /// The carrier on which the virtual thread runs.
             Carrier = "carrier",
-            /// To themselves: each is a thread of its own.
+            /// The virtual thread itself, which is a JVMPI thread of its own.
             Own = "own",
         } = Virtual::Carrier;
 
-        /// Whether a thread that parks is reported as one that waits.
+        /// Monitor-wait events for a thread that parks.
         park: Park {
-            /// It is not.
+            /// None are sent.
             Off = "off",
-            /// At the object that blocks it.
+            /// They name the object that blocks the thread.
             Monitor = "monitor",
         } = Park::Off;
     }
 
     /// Settings that can differ from agent to agent.
     struct AgentOptions {
-        /// How class names are written in events.
+        /// The form of class names in events.
         names: Names {
             /// `java.lang.String`, as since JDK 1.3.
             Dot = "dot",
@@ -192,7 +192,7 @@ settings! {
             Slash = "slash",
         } = Names::Dot;
 
-        /// Which time `GetCurrentThreadCpuTime` returns.
+        /// The time that `GetCurrentThreadCpuTime` returns.
         cputime: CpuTime {
             /// The CPU time that the thread consumed.
             Cpu = "cpu",
@@ -200,23 +200,23 @@ settings! {
             Wall = "wall",
         } = CpuTime::Cpu;
 
-        /// Whether `CLASS_UNLOAD` is sent.
+        /// The sending of `CLASS_UNLOAD`.
         unload: Unload {
-            /// According to the specification.
+            /// It is sent according to the specification.
             On = "on",
-            /// Not to agents that cannot deal with it.
+            /// It is not sent, for agents that cannot deal with it.
             Off = "off",
         } = Unload::On;
 
-        /// Of which classes `CLASS_LOAD_HOOK` shows the class files.
+        /// The classes whose class files `CLASS_LOAD_HOOK` shows.
         hook: Hook {
-            /// Also of classes that are loaded when the agent first enables the event.
+            /// Also classes that were loaded before the agent first enabled the event.
             Replay = "replay",
-            /// Only of classes that are loaded later.
+            /// Only classes that are loaded later.
             Late = "late",
         } = Hook::Replay;
 
-        /// Which thread the `env_id` of `CLASS_LOAD` names.
+        /// The thread that the `env_id` of `CLASS_LOAD` names.
         classload: ClassLoad {
             /// The thread that sends it, which has linked the class or names it.
             Link = "link",
@@ -224,7 +224,7 @@ settings! {
             Load = "load",
         } = ClassLoad::Link;
 
-        /// When `JVM_OnLoad` is called.
+        /// The time at which `JVM_OnLoad` is called.
         onload: OnLoad {
             /// At the time when JNI becomes available.
             Start = "start",
@@ -232,17 +232,17 @@ settings! {
             Init = "init",
         } = OnLoad::Start;
 
-        /// When `DATA_RESET_REQUEST` is sent, unless the user asks for it.
+        /// The trigger of `DATA_RESET_REQUEST`, besides the user's request.
         reset: Reset {
-            /// Only if the user asks for it.
+            /// None.
             Off = "off",
-            /// After each `DATA_DUMP_REQUEST`: the specification has one trigger for both.
+            /// Each `DATA_DUMP_REQUEST`: the specification has one trigger for both.
             AfterDump = "after-dump",
         } = Reset::Off;
 
-        /// Whether the agent is watched for keeping the rules of JVMPI.
+        /// Checks that the agent keeps the rules of JVMPI.
         check: Check {
-            /// It is not.
+            /// No checks.
             Off = "off",
             /// Each place that breaks a rule is reported once.
             On = "on",
