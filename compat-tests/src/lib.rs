@@ -1,5 +1,5 @@
-//! What the compatibility tests, and the demo and benchmarks of `cargo xtask`, are made of: JDKs,
-//! compiled agents and workloads, JVM runs, and the reports that agents write.
+//! The parts of the compatibility tests, and of the demo and benchmarks of `cargo xtask`: JDKs, compiled
+//! agents and workloads, JVM runs, and the reports that agents write.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -22,8 +22,8 @@ pub mod stacks;
 mod tool;
 pub mod watchdog;
 
-/// The root of the workspace, where `jvmpi.h` lies: that of the package which Cargo runs, or, if something else
-/// runs this program, that in which it was compiled. A copied checkout so tests itself.
+/// Returns the root of the workspace, the folder of `jvmpi.h`. It is the workspace of the package that Cargo runs,
+/// so a copied checkout tests itself. Without Cargo, it is the workspace in which this program was compiled.
 #[must_use]
 pub fn workspace_root() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
@@ -43,7 +43,7 @@ fn root_above(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(is_root)
 }
 
-/// Cargo's target directory, in which everything that is compiled or written here goes.
+/// Returns Cargo's target directory, which gets all compiled and written files.
 #[must_use]
 pub fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
@@ -52,9 +52,8 @@ pub fn target_dir() -> PathBuf {
     }
 }
 
-/// Where Cargo puts what it compiles, in a folder for each profile, and where everything else goes that is for
-/// the machine: the target directory, or the folder in it of the target for which `CARGO_BUILD_TARGET` has all
-/// programs compiled.
+/// Returns the folder of the files that depend on the machine: Cargo's folders of the profiles, and others. It is
+/// the target directory, or its subfolder `CARGO_BUILD_TARGET` if that variable is set.
 #[must_use]
 pub fn machine_dir() -> PathBuf {
     target_dir().join(std::env::var_os("CARGO_BUILD_TARGET").unwrap_or_default())

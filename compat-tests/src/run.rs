@@ -19,23 +19,23 @@ use crate::patience::{self, PATIENCE};
 use crate::report::Report;
 use crate::{build, stacks, text};
 
-/// How many lines of its output an error text shows: usually, and when there is a thread dump.
+/// The number of lines of a run's output that an error text shows: usually, and with a thread dump.
 const TAIL: usize = 20;
 const DUMP: usize = 500;
 
-/// How often what a run does is looked at.
+/// The interval between two checks of a run.
 const TICK: Duration = Duration::from_millis(2);
 
 /// The variable in which an agent without an `out=` option finds its report's path.
 const REPORT_VARIABLE: &str = "JVMPI_TEST_REPORT";
 
-/// What `-Xcheck:jni` says of a native method that has more local references than it may have without
-/// asking. Before JDK 21 the VM itself leaves some there when it reports allocations of such a method,
-/// with any JVMTI agent.
+/// The warning of `-Xcheck:jni` about a native method with more local references than it has reserved.
+/// Before JDK 21 the VM itself leaves some in the method when it reports the method's allocations, with
+/// any JVMTI agent.
 pub const LOCAL_REFERENCES: &str = "WARNING: JNI local refs";
 
-/// What `-Xcheck:jni` says of native code that breaks the rules of JNI, and the shim when it breaks
-/// its own.
+/// The messages of `-Xcheck:jni` about native code that breaks the rules of JNI, and of the shim about an
+/// internal error.
 const COMPLAINTS: [&str; 4] = [
     "WARNING in native method",
     "FATAL ERROR in native method",
@@ -46,9 +46,9 @@ const COMPLAINTS: [&str; 4] = [
 /// A JVM to run cases on.
 #[derive(Debug)]
 pub struct Vm<'a> {
-    /// Which.
+    /// The JDK of the JVM.
     pub jdk: &'a Jdk,
-    /// With which collector.
+    /// The collector of the JVM.
     pub gc: Gc,
     case: String,
     directory: PathBuf,
@@ -63,19 +63,19 @@ impl<'a> Vm<'a> {
         Self { jdk, gc, case: case.to_owned(), directory, runs: AtomicUsize::new(0) }
     }
 
-    /// The folder of its runs, seen from that of all runs: the case that it was made for.
+    /// Returns the name of the case, which is also the path of its runs in the folder of all runs.
     #[must_use]
     pub fn case(&self) -> &str {
         &self.case
     }
 
-    /// Another JVM in the place of this one.
+    /// Returns a JVM of another JDK for the same case.
     #[must_use]
     pub fn on<'b>(&self, jdk: &'b Jdk) -> Vm<'b> {
         Vm::new(jdk, self.gc, &format!("{}/on", self.case))
     }
 
-    /// The JVM running a class of these jars beside the workloads.
+    /// Returns a launch of this class, with the workloads and these jars on the class path.
     ///
     /// # Errors
     /// If the workloads do not compile.
@@ -86,7 +86,7 @@ impl<'a> Vm<'a> {
         Ok(launch)
     }
 
-    /// The JVM running this class of `workloads/`, as yet without any agent.
+    /// Returns a launch of this class of `workloads/`, without any agent yet.
     ///
     /// # Errors
     /// If the workloads do not compile.
@@ -94,7 +94,7 @@ impl<'a> Vm<'a> {
         self.java_for(8, class)
     }
 
-    /// The JVM running this class of `workloads/RELEASE/`.
+    /// Returns a launch of this class of `workloads/RELEASE/`.
     ///
     /// # Errors
     /// If the workloads do not compile.
@@ -109,7 +109,7 @@ impl<'a> Vm<'a> {
         Ok(launch)
     }
 
-    /// A C program of `agents/` that makes a JVM itself, and gets the path of its library.
+    /// Returns a launch of a C program of `agents/` that creates the JVM itself. It gets the path of `libjvm.so`.
     ///
     /// # Errors
     /// If the program does not compile.
@@ -119,13 +119,13 @@ impl<'a> Vm<'a> {
         Ok(launch)
     }
 
-    /// A file of this name beside the folders of the runs.
+    /// Returns the path of a file of this name in the case's folder.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// An empty folder for the next run.
+    /// Creates an empty folder for the next run.
     fn next_directory(&self) -> Result<PathBuf, String> {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         let directory = self.directory.join(number.to_string());
@@ -138,7 +138,7 @@ impl<'a> Vm<'a> {
     }
 }
 
-/// A run to be: every method adds to its command line or environment.
+/// A run that is being prepared: every method adds to its command line or environment.
 #[derive(Debug)]
 #[must_use]
 pub struct Launch {
@@ -172,13 +172,13 @@ impl Launch {
         })
     }
 
-    /// The folder that it will run in.
+    /// Returns the folder in which it will run.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The shim with the agent `agents/NAME.c` and these options, besides the path of the report.
+    /// Adds the shim with the agent `agents/NAME.c` and these options.
     ///
     /// # Errors
     /// If the agent does not compile.
@@ -188,7 +188,7 @@ impl Launch {
         Ok(self.shim(&specification)?.property("agent.path", text(&agent)?))
     }
 
-    /// The shim with a further agent, of which others may run in the same JVM. It writes a report
+    /// Adds the shim with another agent, even one that runs in this JVM already. It writes a report
     /// of its own.
     ///
     /// # Errors
@@ -202,7 +202,7 @@ impl Launch {
         self.shim(&format!("{}:{options}", text(&agent)?))
     }
 
-    /// The shim with exactly this text as its option string.
+    /// Adds the shim with exactly this text as its option string.
     ///
     /// # Errors
     /// If the shim does not compile.
@@ -211,7 +211,7 @@ impl Launch {
         Ok(self.flag(&option))
     }
 
-    /// The shim alone, without any option.
+    /// Adds the shim without an option string.
     ///
     /// # Errors
     /// If the shim does not compile.
@@ -220,7 +220,7 @@ impl Launch {
         Ok(self.flag(&option))
     }
 
-    /// Behind the command `jvmpi` with these arguments, which finds the shim where it is tested.
+    /// Starts the JVM through the command `jvmpi` with these arguments, which finds the tested shim.
     ///
     /// # Errors
     /// If one of the two does not compile.
@@ -229,7 +229,7 @@ impl Launch {
         Ok(behind.variable("JVMPI_LIBRARY", text(&build::shim()?)?))
     }
 
-    /// Behind another program with these arguments.
+    /// Starts the JVM through another program with these arguments.
     ///
     /// # Errors
     /// If a path is not text.
@@ -240,7 +240,7 @@ impl Launch {
         Ok(self)
     }
 
-    /// The agent `agents/NAME.c` of JVMTI with these options, beside the shim.
+    /// Adds the JVMTI agent `agents/NAME.c` with these options, which the JVM loads, not the shim.
     ///
     /// # Errors
     /// If the agent does not compile.
@@ -249,8 +249,8 @@ impl Launch {
         Ok(self.flag(&format!("-agentpath:{}={options}", text(&agent)?)))
     }
 
-    /// The agent by `-Xrun` with exactly this text behind its name, and its folder on the library
-    /// path. The shim is not yet there.
+    /// Adds the agent by `-Xrun` with exactly this text after its name, and its folder to the library
+    /// path. It does not add the shim.
     ///
     /// # Errors
     /// If the agent does not compile.
@@ -259,7 +259,7 @@ impl Launch {
         Ok(self.library_path(&agent)?.flag(&format!("-Xrun{name}{rest}")))
     }
 
-    /// The folder of this library on the path in which libraries are searched by name.
+    /// Sets `LD_LIBRARY_PATH` to the folder of this library.
     ///
     /// # Errors
     /// If the path is not UTF-8.
@@ -268,59 +268,59 @@ impl Launch {
         Ok(self.variable("LD_LIBRARY_PATH", &directory))
     }
 
-    /// A JVM flag.
+    /// Adds a JVM flag.
     pub fn flag(mut self, flag: &str) -> Self {
         self.before.push(flag.to_owned());
         self
     }
 
-    /// A system property.
+    /// Adds a system property.
     pub fn property(self, name: &str, value: &str) -> Self {
         self.flag(&format!("-D{name}={value}"))
     }
 
-    /// An argument of the program.
+    /// Adds an argument of the program.
     pub fn argument(mut self, argument: &str) -> Self {
         self.program.push(argument.to_owned());
         self
     }
 
-    /// An environment variable.
+    /// Sets an environment variable.
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The shim's own settings.
+    /// Sets the shim's own settings.
     pub fn settings(self, settings: &str) -> Self {
         self.variable("JVMPI_OPTIONS", settings)
     }
 
-    /// How much time of its own it may take before it counts as hung, where the usual does not fit.
+    /// Sets the CPU-time timeout, after which the run counts as hung.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// How much longer than usual it may take, because of what it is to do.
+    /// Adds to the CPU-time timeout of a run that has more to do than usual.
     pub fn more_patience(mut self, more: Duration) -> Self {
         self.patience += more;
         self
     }
 
-    /// The process that it has do something: what that takes is time of its own too.
+    /// Adds a process that works for this run: its CPU time counts toward the timeout too.
     fn partner(mut self, process: u32) -> Self {
         self.partner = Some(process);
         self
     }
 
-    /// Has it run on one processor only.
+    /// Restricts the run to one processor.
     pub fn on_one_processor(mut self) -> Self {
         self.has_one_processor = true;
         self
     }
 
-    /// A complaint that is not the shim's fault.
+    /// Tolerates a complaint that is not the shim's fault.
     pub fn tolerates(mut self, complaint: &'static str) -> Self {
         self.tolerated = Some(complaint);
         self
@@ -404,7 +404,7 @@ fn reset_signals() -> io::Result<()> {
 
 /// Leaves this process the first of the processors that it may use.
 fn use_one_processor() -> io::Result<()> {
-    // SAFETY: all bits zero are a valid set, which is as large as the calls are told.
+    // SAFETY: all bits zero are a valid set, and the calls get the size of the set.
     unsafe {
         let mut processors: libc::cpu_set_t = mem::zeroed();
         if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut processors) != 0 {
@@ -429,7 +429,7 @@ pub struct Running {
     directory: PathBuf,
     reports: Vec<PathBuf>,
     tolerated: Option<&'static str>,
-    /// Shows what it writes, if somebody watches.
+    /// Copies the run's output to standard error if the user wants to see it.
     _echo: Option<Echo>,
 }
 
@@ -471,19 +471,19 @@ impl Running {
         }
     }
 
-    /// Its number.
+    /// Returns its process ID.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// The folder that it runs in.
+    /// Returns the folder in which it runs.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Whether it has come to its end. Its standard input is closed, as nobody writes there.
+    /// Returns true if it has ended. Closes its standard input, so that it does not wait for lines.
     ///
     /// # Errors
     /// If the system cannot say.
@@ -492,7 +492,7 @@ impl Running {
         self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
     }
 
-    /// Whether it has come to its end, which it does by itself: its standard input stays open.
+    /// Returns true if it has ended by itself: its standard input stays open.
     ///
     /// # Errors
     /// If the system cannot say, or the time is up.
@@ -501,7 +501,7 @@ impl Running {
         self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
     }
 
-    /// Has it go on until it has had so much more time of its own.
+    /// Lets it run until it has used this much more CPU time.
     ///
     /// # Errors
     /// If the time is up.
@@ -532,7 +532,7 @@ impl Running {
     /// Runs `jcmd` of this JDK on the process.
     ///
     /// # Errors
-    /// What `jcmd` says if it fails.
+    /// The message of `jcmd` if it fails.
     pub fn jcmd(&self, jdk: &Jdk, arguments: &[&str]) -> Result<(), String> {
         let directory = self.directory.join("jcmd");
         fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
@@ -567,7 +567,7 @@ impl Running {
         Ok(Outcome { stdout, stderr, expects, reports })
     }
 
-    /// Waits for its end, however long that takes, and tells what it has used.
+    /// Waits for its end without a timeout, and returns its CPU time and memory.
     ///
     /// # Errors
     /// If it does not end with exit status 0.
@@ -602,7 +602,7 @@ impl Running {
         }
     }
 
-    /// When the time is up: asks the JVM for its threads' stacks, and kills it.
+    /// Fails if the time is up: writes the stacks of the JVM's threads and kills the JVM.
     fn check_time(&mut self) -> Result<(), String> {
         if !self.patience.left().is_zero() {
             return Ok(());
@@ -624,7 +624,7 @@ impl Running {
         self.failed_with(why, TAIL)
     }
 
-    /// The error text: what went wrong, where the run's files lie, and their last lines.
+    /// Returns the error text: the reason, the folder of the run's files, and their last lines.
     fn failed_with(&self, why: &str, tail: usize) -> String {
         let mut message = format!("{why}\n  files: {}", self.directory.display());
         for name in ["stdout", "stderr"] {
@@ -652,7 +652,7 @@ impl Drop for Running {
     }
 }
 
-/// What a run has used.
+/// The processor time and memory of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     /// Processor time of all its threads.
@@ -661,7 +661,7 @@ pub struct Usage {
     pub memory: u64,
 }
 
-/// What a run left.
+/// The output and the reports of a run that has ended.
 #[derive(Debug)]
 pub struct Outcome {
     /// Its standard output.

@@ -801,7 +801,7 @@ fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// No password protects the program from it; a line says who has ended it.
+/// Any front end can end the program without a password; a line names the front end as the cause.
 fn a_front_end_that_ends_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "wait calls", "cpu=samples")?;
     running.wait_for("waits")?;
