@@ -39,10 +39,10 @@
 //! | place | runs |
 //! |---|---|
 //! | [`at_entry`](MethodEditor::at_entry) | once per call, also if the method loops to its first instruction |
-//! | [`when_this_initialized`](MethodEditor::when_this_initialized) | once per call, as soon as `this` may be passed on: in a constructor after `super()` or `this()` |
+//! | [`when_this_initialized`](MethodEditor::when_this_initialized) | once per call, as soon as `this` can be an argument (in a constructor after `super()` or `this()`) |
 //! | [`before_returns`](MethodEditor::before_returns) | before every return, also if branched to |
 //! | [`on_throw`](MethodEditor::on_throw) | when an exception leaves the method |
-//! | [`on_catch`](MethodEditor::on_catch) | when an exception has come to a handler, before the handler's own code |
+//! | [`on_catch`](MethodEditor::on_catch) | at the start of an exception handler, before the handler's own code |
 //! | [`before`](MethodEditor::before), [`after`](MethodEditor::after) | around any instruction, with its operands or its result on the stack |
 //!
 //! Inserted code loads, duplicates and drops values, reads static fields and calls static methods.

@@ -78,7 +78,7 @@ unsafe extern "system" fn get_env(_: *mut JavaVM, out: *mut *mut c_void, version
     }
 }
 
-/// What is to be taken away, the agent, and its options.
+/// Splits the options into the function or event to remove, the agent, and the agent's options.
 fn parse(options: &str) -> Option<(&str, &str, Option<&str>)> {
     let (what, rest) = options.split_once(',')?;
     let (library, options) = match rest.split_once(':') {
@@ -88,10 +88,10 @@ fn parse(options: &str) -> Option<(&str, &str, Option<&str>)> {
     Some((what, library, options))
 }
 
-/// Starts the agent that the options name, with something taken away.
+/// Starts the agent that the options name, without the function or event that they name.
 ///
 /// # Safety
-/// As the VM calls it.
+/// The arguments must be those that the VM passes.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn JVM_OnLoad(
     vm: *mut JavaVM,
@@ -132,10 +132,10 @@ pub unsafe extern "system" fn JVM_OnLoad(
     }
 }
 
-/// Passes the end on.
+/// Calls the agent's `JVM_OnUnload`.
 ///
 /// # Safety
-/// As the VM calls it.
+/// The argument must be the VM.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn JVM_OnUnload(vm: *mut JavaVM) {
     let Some(library) = AGENT.get() else { return };

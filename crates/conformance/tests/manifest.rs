@@ -22,7 +22,7 @@ fn no_id_is_given_twice() {
     assert_eq!(runs.len(), manifest.runs.len(), "two runs have one name");
 }
 
-/// The agent of each run tells of each of its cases, so that none is only in the manifest.
+/// The source of each run's agent names all cases of the run, so no case is only in the manifest.
 #[test]
 fn every_run_has_its_agent_and_its_program() {
     for run in Manifest::of_the_suite().runs {
@@ -57,7 +57,7 @@ fn what_cases_are_about_is_in_the_header() {
     }
 }
 
-/// Nothing in the header is left out, unless it is said why.
+/// Every item of the header has a case, or a reason in `NOT_PROVED`.
 #[test]
 fn all_that_the_header_has_is_proved() {
     let manifest = Manifest::of_the_suite();

@@ -54,12 +54,12 @@ fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 
     });
 }
 
-/// A class is announced exactly once, and no thread names it before the handler has returned; although a collection
-/// is delivered meanwhile, and a first attempt to announce it may fail.
+/// A class is announced exactly once, and no thread names it before the handler has returned. Meanwhile a collection
+/// is delivered, and a first attempt to announce the class may fail.
 ///
-/// Fails if `Announced::begin` loads and stores the state in two steps, if `Sending::done` stores it with Relaxed, if a
-/// `Sending` that is dropped does not reset it, if `begin` does not wait for the announcing thread, and if `can_any_go_on`
-/// believes in a chain of waits at its first look.
+/// Fails if `Announced::begin` loads and stores the state in two steps, or does not wait for the announcing thread.
+/// Fails if `Sending::done` stores the state with Relaxed, or if a dropped `Sending` does not reset it. Fails if
+/// `can_any_go_on` takes a chain of waits for a deadlock after a single check.
 #[test]
 fn class_is_announced_once_before_it_is_named() {
     check(2_000, || {

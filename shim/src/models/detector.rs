@@ -63,8 +63,8 @@ fn thread_at_a_raw_monitor_of_the_waiting_one_is_found() {
     });
 }
 
-/// Runs a thread that takes a lock and works, a thread that computes, one that waits for the lock, and one that waits for that one until it has
-/// had the lock. The last one must not take the second for stuck.
+/// Runs four threads. One takes a lock and works, one computes, and one waits for the lock. The fourth waits until the
+/// third has had the lock, and must not take it for stuck.
 fn wait_for_owner(rounds: usize, shows_owner: bool, work: fn()) {
     machine::check(rounds, move || {
         let lock = Arc::new(AgentLock::new(shows_owner));

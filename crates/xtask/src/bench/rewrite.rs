@@ -9,7 +9,7 @@ use super::asm;
 use super::comparison::{Figure, Side, compare};
 use super::program::{self, number_after};
 
-/// The number of runs of each side, and of rounds per run, of which the best counts.
+/// The number of runs of each side, and of rounds per run. The best round counts.
 const RUNS: usize = 5;
 const ROUNDS: &str = "10";
 

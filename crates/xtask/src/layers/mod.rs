@@ -13,7 +13,7 @@ use circles::circles;
 use compat_tests::workspace_root;
 use imports::{Arrows, Module, arrows_in};
 
-/// The modules from top to bottom. Each may import those below it, and none beside it.
+/// The modules from top to bottom. Each may import those in lower rows, and none of its own row.
 const LAYERS: [&[&str]; 15] = [
     &["lib", "models"],
     &["load"],
@@ -69,9 +69,8 @@ const RECURSIVE: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Fails with every circle of imports but [`RECURSIVE`], every import of the shim that does not run down, every module
-/// of [`LAYERS`] and [`RECURSIVE`] that is not there, and every file that `docs/explanation/architecture.md` names
-/// although it is not there.
+/// Fails and lists the faults: cycles of imports outside [`RECURSIVE`], imports of the shim that do not lead down,
+/// missing modules of [`LAYERS`] and [`RECURSIVE`], and missing files that `docs/explanation/architecture.md` names.
 pub fn run(_: &[String]) -> Result<(), String> {
     let root = workspace_root();
     let mut crates = Vec::new();
