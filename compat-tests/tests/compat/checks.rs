@@ -1,4 +1,4 @@
-//! Checked mode: each rule that an agent breaks is found where it breaks it, and nothing else is.
+//! Checked mode: each broken rule is reported at the call that breaks it, and correct calls are not reported.
 
 use compat_tests::run::{Outcome, Vm};
 use compat_tests::{build, text};
@@ -62,7 +62,7 @@ fn broken_rules_are_found(vm: &Vm<'_>) -> Result<(), String> {
         again.len() == 1 && again[0].starts_with("thread/null at "),
         "what came thrice: {late:?}"
     );
-    // Static functions are named too, in the order in which they have called each other.
+    // Static functions are named too, in the order of their calls.
     let block = outcome
         .stderr
         .split("[jvmpi] check: ")
@@ -112,7 +112,7 @@ fn agents_without_events_are_checked(vm: &Vm<'_>) -> Result<(), String> {
     equal("report", report, format!("event type={requested}\nrequested result=0\n"))
 }
 
-/// Agents that keep the rules, in what they do most.
+/// Nothing is reported for agents that keep the rules, in their usual work.
 fn agents_that_are_right(vm: &Vm<'_>) -> Result<(), String> {
     let report = vm.file("samples.txt");
     let sampling = format!("interval=1,depth=8,top=4,out={}", text(&report)?);

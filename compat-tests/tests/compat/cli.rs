@@ -1,4 +1,4 @@
-//! The command `jvmpi`, where it needs a JVM.
+//! The parts of the command `jvmpi` that need a JVM.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -55,7 +55,7 @@ cases![
 /// The period of checking a condition.
 const TICK: Duration = Duration::from_millis(2);
 
-/// The agent `events` with options, and a folder with a name that has to be quoted.
+/// Returns the agent `events` with options, in a folder whose name must be quoted.
 fn events_agent(vm: &Vm<'_>) -> Result<String, String> {
     let directory = vm.file("with blank's");
     let copy = |to: &PathBuf| {
@@ -87,7 +87,7 @@ fn run_gives_a_script_the_agent(vm: &Vm<'_>) -> Result<(), String> {
     outcome.report().find("class_load", "name", "java.lang.Object").map(|_| ())
 }
 
-/// The process that was started is the JVM: signals are its own, and its exit status.
+/// The started process becomes the JVM: it gets the signals, and its exit status is that of the command.
 fn run_is_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let agent = events_agent(vm)?;
     let mut java = vm.java("Wait")?.behind_jvmpi(&["run", &agent, "--"])?.start()?;
@@ -119,7 +119,7 @@ fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
     };
     let said = run(&["--setting", "names=slash", "--setting", "ids=32bit"])?;
     equal("output", said.as_str(), "")?;
-    // The settings of a JVM stay what they were when it loaded the library.
+    // The settings of a JVM do not change after it has loaded the library.
     ensure!(run(&["--setting", "names=dot"]).is_err(), "other settings were taken");
     let outcome = java.finish(0)?;
     equal("output of the program", outcome.stdout.as_str(), "ready\ndone\n")?;
@@ -184,7 +184,7 @@ fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
         println!("skipped: only root can be two users");
         return Ok(());
     }
-    // A directory where every user may execute it.
+    // A directory that every user can search.
     let directory = std::env::temp_dir().join(format!("jvmpi-user-{}", std::process::id()));
     fs::create_dir_all(&directory).map_err(|e| e.to_string())?;
     let command = directory.join("jvmpi");
@@ -206,7 +206,7 @@ fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
-/// A user without files.
+/// The ID of a user that owns no files.
 const NOBODY: u32 = 65534;
 
 /// Returns the output of `jvmpi` with these arguments, which may be about this process.
@@ -320,7 +320,7 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     java.wait_for("ready")?;
     let process = java.process().to_string();
     let record = ["record", "-d", "0.1", "-o", text(&file)?, "--pid", &process];
-    // Each time is a recording of its own.
+    // Each round is a separate recording.
     for what in ["--locks", "--alloc", "--locks"] {
         jvmpi(Some(java.process()), &[&record[..], &[what]].concat())?;
         let file = profile(&file)?;
@@ -330,7 +330,7 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
-/// A JVM that is stopped keeps no command from ending: at a signal, or when its time is over. Somebody else's socket in the
+/// A command ends at a signal, or when its time is over, even if the JVM is stopped. Another user's socket in the
 /// place of the JVM's is refused.
 fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
@@ -365,7 +365,7 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
     }
     drop(listener);
     fs::remove_file(&socket).map_err(|e| e.to_string())?;
-    // The JVM's own, which is not answered.
+    // The JVM's own socket, on which the stopped JVM does not answer.
     java.signal(libc::SIGCONT)?;
     java.jcmd(vm.jdk, &["VM.version"])?;
     stop(&java)?;
@@ -374,7 +374,7 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
         let has_connected = || Ok(connections(&socket)? > before);
         ends_without_an_answer(command, *signal, "the JVM's socket", has_connected)?;
     }
-    // Continued, it would do what it was asked to.
+    // The JVM would execute the request after it continues.
     drop(java);
     let _ = fs::remove_file(&socket);
     ensure!(!file.exists(), "a file without a profile is left");
@@ -492,7 +492,7 @@ fn maps_hprof(pid: &str) -> Result<bool, String> {
     Ok(maps.contains("/libhprof.so"))
 }
 
-/// The exit status of a program that was killed is as shells have it.
+/// The exit status for a killed program is the one that shells use.
 fn record_ends_as_the_program(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("killed.svg");
@@ -530,7 +530,7 @@ fn record_keeps_what_a_killed_jvm_has_told(vm: &Vm<'_>) -> Result<(), String> {
 /// killed after this time.
 fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String> {
     let file = vm.file("killed.txt");
-    // A background process has no other input.
+    // Shells give a background process no standard input.
     let script = "exec 3<&0; \"$0\" \"$@\" <&3 & echo pid=$!; wait $!";
     let mut arguments = vec!["record", "--alloc", "--calls", "--every", "0.01"];
     arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
@@ -554,7 +554,7 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     Ok(((kept, inner), file))
 }
 
-/// A recording of a program that has no JVM, which ends when nobody writes to it any more.
+/// A recording of a program without a JVM. The program ends when its input is closed.
 struct Impersonated {
     record: Child,
     _guard: hung::Guard,
@@ -565,7 +565,7 @@ struct Impersonated {
 
 impl Impersonated {
     fn start(file: &Path) -> Result<Self, String> {
-        // Its one line names the port and the secret.
+        // Prints one line with the port and the secret.
         let program = "echo \"$JAVA_TOOL_OPTIONS,$JVMPI_CHANNEL\"; exec cat";
         let record = ["record", "-o", text(file)?, "--", "sh", "-c", program];
         let (mut record, guard) = hung::start(jvmpi_command(&record)?.stdin(Stdio::piped()), None)?;
@@ -593,8 +593,8 @@ impl Impersonated {
     }
 }
 
-/// Runs the command with JVMs that send these bytes and end one after the other, in any way. It ends with this status
-/// and prints these lines. The program ends with 0.
+/// Runs the command with connections that each send these bytes and close, one after the other. Checks that it exits
+/// with this status and prints these lines. The program exits with 0.
 fn record_tells_of(vm: &Vm<'_>, told: &[&[u8]], status: i32, said: &[&str]) -> Result<(), String> {
     let file = vm.file("told.txt");
     fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
@@ -614,8 +614,8 @@ fn record_tells_of(vm: &Vm<'_>, told: &[&[u8]], status: i32, said: &[&str]) -> R
     equal("whether there is a file", file.exists(), told.iter().any(|told| !told.is_empty()))
 }
 
-/// A script that starts the command notices a profile that is cut off. If another one is complete, lines name the
-/// missing data, and the exit status is the program's.
+/// The exit status shows that a profile is cut off. If another one is complete, lines name the missing data, and the
+/// exit status is the program's.
 fn record_fails_if_nothing_is_whole(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let stream = |dumps: &[Option<DumpKind>]| told_dumps(7, dumps);
@@ -658,8 +658,8 @@ fn told_dumps(samples: u64, dumps: &[Option<DumpKind>]) -> Result<Vec<u8>, Strin
     write().map_err(|e: std::io::Error| e.to_string())
 }
 
-/// Other users of the machine can connect too. A connection without the secret is closed and reported, however much it
-/// sends, and the named file is the JVM's.
+/// Other users of the machine can connect too. A connection without the secret is closed and reported, even if it sends
+/// much data, and the file contains the JVM's profile.
 fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("admitted.txt");
@@ -716,7 +716,7 @@ fn record_shows_nobody_the_secret(vm: &Vm<'_>) -> Result<(), String> {
     java.finish(0).map(|_| ())
 }
 
-/// A profile has the threads that ran meanwhile, not those of the recordings before it.
+/// A profile contains the threads that ran during its recording, not those that ended before.
 fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let mut java = vm.java("Passing")?.start()?;
@@ -809,7 +809,7 @@ fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
     let mut top = jvmpi_command(&["top", "--pid", &pid.to_string()])?;
     let (mut top, _guard) = hung::start(&mut top, Some(pid))?;
     let mut lines = BufReader::new(top.stdout.take().ok_or("no output")?).lines();
-    // On a busy machine there may be tables of nothing.
+    // On a busy machine a table may be empty.
     let mut before = String::new();
     loop {
         let line = lines.next().ok_or("top has ended")?.map_err(|e| e.to_string())?;

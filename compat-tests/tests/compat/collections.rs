@@ -14,7 +14,7 @@ cases![
     as_many_as_there_are.on_every_gc(),
     without_performance_counters.on(&[Gc::Serial, Gc::Parallel, Gc::G1]).since(21),
     known_by_their_effect.only(17),
-    // From 22 on nobody needs to be kept away, or threads wait before the world is stopped.
+    // From 22 on JNI does not prevent collections, or threads wait before the world is stopped.
     kept_away.on(&[Gc::Serial, Gc::Parallel, Gc::G1]).until(21),
     dropped_objects_are_freed.on_every_gc(),
     figures.on_every_gc(),
@@ -37,14 +37,14 @@ fn collect(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {
     checked(flags.iter().fold(java, |java, flag| java.flag(flag)), "")
 }
 
-/// The line of the phase in which the program filled the heap, and of that in which it asked for
-/// collections.
+/// Returns the lines of two phases: in the first the program filled the heap, in the second it
+/// requested collections.
 fn phases(outcome: &Outcome) -> Result<[&Line; 2], String> {
     let phase = |name| outcome.expects.find("expect", "phase", name);
     Ok([phase("young")?, phase("requested")?])
 }
 
-/// Each `System.gc()` has its collection, and there are no more than the JVM counts.
+/// Each `System.gc()` is reported as a collection, and no more collections are reported than the JVM counts.
 fn answered(phases: [&Line; 2]) -> Result<(), String> {
     let [_, requested] = phases;
     equal(
@@ -67,18 +67,18 @@ fn as_many(vm: &Vm<'_>, flags: &[&str]) -> Result<(), String> {
     let [young, requested] = phases(&outcome)?;
     answered([young, requested])?;
     match vm.gc {
-        // A cycle shows only by its effect, and some have none.
+        // A cycle is detected only by dead objects, and some cycles have none.
         Gc::Z | Gc::Shenandoah => Ok(()),
         Gc::Serial | Gc::G1 | Gc::Parallel => {
             equal("young ones", young.int("brackets")?, young.int("collections")?)?;
-            // Parallel counts a young one before each full one, which is one pause.
+            // Parallel counts a young and a full collection, but makes one pause of them.
             let full = requested.int("requests")?;
             equal("full ones", requested.int("brackets")?, full)
         }
     }
 }
 
-/// The structures that the JVM publishes for debuggers have the collector and a counter too.
+/// Without the counters, the collector and a counter are read from the structures that the JVM publishes for debuggers.
 fn without_performance_counters(vm: &Vm<'_>) -> Result<(), String> {
     let flag = match vm.jdk.feature {
         21 => "-XX:-UsePerfData",
@@ -87,14 +87,14 @@ fn without_performance_counters(vm: &Vm<'_>) -> Result<(), String> {
     as_many(vm, &[flag])
 }
 
-/// Without these structures, collections are known by what has died in them.
+/// Without these structures too, collections are detected by the objects that died in them.
 fn known_by_their_effect(vm: &Vm<'_>) -> Result<(), String> {
     let java =
         vm.java("Collect")?.argument("count").variable("JVMPI_TEST_WITHOUT", "counters,structures");
     answered(phases(&checked(java, "")?)?)
 }
 
-/// A critical section of JNI's keeps the JVM from collecting what it was asked for; it collects when that ends.
+/// A JNI critical section delays a requested collection until the section ends. The collection is reported once.
 fn kept_away(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Collect")?.argument("critical").flag("-Xlog:gc+jni=debug");
     let mut java = java.agent("checker", "")?.start()?;
@@ -107,7 +107,8 @@ fn kept_away(vm: &Vm<'_>) -> Result<(), String> {
     equal("collections", line.int("brackets")?, collections)
 }
 
-/// Each has its own before `RunGC` returns, although one waits for the other's lock as soon as it has had it.
+/// Two threads call `RunGC`. Each gets the events of its own collection before its call returns, although one then
+/// waits for the other's lock.
 fn asked_for_by_two(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Turns")?.agent("turns", "")?.run()?;
     for who in ["owner", "guest"] {
@@ -117,7 +118,7 @@ fn asked_for_by_two(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// At least 999 of 1,000 are freed before `RunGC` returns, on the thread that called it.
+/// At least 999 of 1,000 dropped objects are reported as freed before `RunGC` returns, on the thread that called it.
 fn dropped_objects_are_freed(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = collect(vm, "drop", &[])?;
     for (key, share) in [("made", 1000), ("kept", 1000), ("dropped", 1)] {
@@ -144,9 +145,9 @@ fn figures(vm: &Vm<'_>) -> Result<(), String> {
     for (what, least, most) in [
         // The program's own allocations in between; ZGC counts in pages of 2 MB and more.
         ("used", -8 * MB, 8 * MB),
-        // These give memory back to the system while the program runs.
+        // Concurrent collectors return memory to the system while the program runs.
         ("total", if concurrent { -64 * MB } else { 0 }, if concurrent { 64 * MB } else { 0 }),
-        // Classes, and IDs that threads have in supply.
+        // Classes, and IDs that threads have reserved.
         ("objects", 0, 30_000),
     ] {
         let line = outcome.expects.find("expect", "what", what)?;
@@ -165,14 +166,14 @@ fn time_of_collections(vm: &Vm<'_>, settings: &str) -> Result<Line, String> {
     equal("steps back, and collections in another thread's name", line.int("wrong")?, 0)?;
     let (told, pauses, elapsed) = (line.int("told")?, line.int("pauses")?, line.int("elapsed")?);
     ensure!(0 < told && told <= elapsed, "{line}");
-    // The JVM counts in milliseconds, for each of its two or three kinds of collections.
+    // The JVM rounds to milliseconds, for each of its two or three kinds of collections.
     let off = (told - pauses).abs();
     ensure!(off <= 6_000 + pauses / 20, "{line}");
     Ok(line)
 }
 
-/// To the agent the collector has used the thread's time, and what is left without it is what the thread
-/// itself has used.
+/// The thread's CPU clock includes the time of the collections. Without it, the clock shows the CPU time that the
+/// thread itself used.
 fn take_their_time(vm: &Vm<'_>) -> Result<(), String> {
     let line = time_of_collections(vm, "")?;
     let own = line.int("clock")? - line.int("told")?;
@@ -186,7 +187,7 @@ fn take_their_time_by_the_wall(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// While it is disabled no ID dies, although the VM continues to collect; calls of `DisableGC` are counted.
+/// While GC is disabled no ID becomes invalid, although the VM continues to collect. Calls of `DisableGC` nest.
 fn disabled(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = collect(vm, "disable", &[])?;
     let line = |disabled: &str| outcome.expects.find("expect", "disabled", disabled);
@@ -198,7 +199,7 @@ fn disabled(vm: &Vm<'_>) -> Result<(), String> {
     equal("alive when enabled", line("0")?.int("alive")?, 0)
 }
 
-/// `CLASS_UNLOAD` after the last of its instances is freed, and before its Class object is.
+/// `CLASS_UNLOAD` comes after the last instance of the class is freed, and before its Class object is.
 fn classes_after_their_instances(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = checked(vm.java("Unload")?, "")?;
     let unloaded = outcome.expects.one("expect")?.int("unloaded")?;
@@ -232,7 +233,7 @@ fn churn_with_all_events(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// Heap walks and collections compete to find dead objects: all are reported, and classes are unloaded. (JDK 11
-/// reports the dead in the pause.)
+/// reports dead objects in the pause.)
 fn dumps_take_no_deaths_away(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Churn")?.argument("3000").argument("dumps");
     let outcome = checked(java, "")?;
@@ -258,7 +259,7 @@ fn nobody_else_in_a_collection(vm: &Vm<'_>) -> Result<(), String> {
     without_locks(vm, "mode=all").map(drop)
 }
 
-/// Nor is there a collection between `DisableGC` and `EnableGC`.
+/// No collection is reported between `DisableGC` and `EnableGC`.
 fn not_while_disabled(vm: &Vm<'_>) -> Result<(), String> {
     let seen = without_locks(vm, "disable=1")?;
     ensure!(seen.int("disabled")? > 0, "{seen}");

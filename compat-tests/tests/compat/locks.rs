@@ -18,19 +18,19 @@ cases![
     held_during_dumps,
 ];
 
-/// Four threads allocate while the agent makes these calls; the agent's own account of them.
+/// Runs four threads that allocate while the agent makes these calls. Returns the agent's counts.
 fn churn(vm: &Vm<'_>, options: &str) -> Result<Line, String> {
     let java = vm.java("Churn")?.argument("2000").agent("big_lock", options)?;
     let outcome = java.run()?;
     let done = outcome.report().one("done")?;
     ensure!(done.int("events")? > 10_000, "{done}");
     ensure!(done.int("brackets")? >= 1, "{done}");
-    // The objects that it asks for are alive.
+    // The agent requests only live objects.
     ensure!(done.int("served")? == done.int("requests")?, "{done}");
     Ok(done.clone())
 }
 
-/// Each of these was done.
+/// Fails if one of these counts is 0.
 fn did(done: &Line, what: &[&str]) -> Result<(), String> {
     for what in what {
         ensure!(done.int(what)? > 0, "{what}: {done}");
@@ -62,7 +62,7 @@ fn everything(vm: &Vm<'_>) -> Result<(), String> {
     did(&churn(vm, EVERYTHING)?, &["collections", "requests", "frames", "disabled"])
 }
 
-/// The other agent checks that all of its events keep the rules.
+/// Another agent in the same JVM checks that all of its events keep the rules.
 fn beside_another(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Churn")?.argument("2000").agent("checker", "mode=all")?;
     let outcome = java.another_agent("big_lock", EVERYTHING)?.run()?;
@@ -76,7 +76,7 @@ fn everything_under_a_mutex(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// While the program is stopped for a dump, a thread that holds the agent's lock is stopped too. So the agent gets no
-/// events of things that the dump makes the VM load.
+/// events of classes that the VM loads for the dump.
 fn held_during_dumps(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Deadlock")?.agent("keeper", "")?.run()?;
     let dumped = outcome.report().one("dumped")?;

@@ -1,4 +1,4 @@
-//! Objects: what is announced when, with which fields, and what can be asked for.
+//! Objects: the time and the fields of their events, and requests for them.
 
 use std::collections::HashSet;
 
@@ -33,14 +33,14 @@ cases![
     survivors_without_ids,
 ];
 
-/// `java` under the agent that looks whether events keep the rules, and counts.
+/// Runs `java` under the agent that checks the rules of all events and counts the events.
 pub fn checked(java: Launch, options: &str) -> Result<Outcome, String> {
     let outcome = java.agent("checker", options)?.run()?;
     keeps_rules(&outcome)?;
     Ok(outcome)
 }
 
-/// The checking agent got to the end and found nothing.
+/// Fails if the checking agent did not finish or found a violation. Returns its counts.
 pub fn keeps_rules(outcome: &Outcome) -> Result<&Line, String> {
     let violations: Vec<_> = outcome.report().lines("violation").map(Line::to_string).collect();
     ensure!(violations.is_empty(), "{}", violations.join("\n"));
@@ -67,7 +67,7 @@ fn exact(outcome: &Outcome) -> Result<(), String> {
 }
 
 pub fn objects(vm: &Vm<'_>, what: &str) -> Result<Launch, String> {
-    // ZGC has no references of 32 bits.
+    // ZGC has no 32-bit references.
     let reference = if vm.gc == Gc::Z { "8" } else { "4" };
     Ok(vm.java("Objects")?.property("reference.bytes", reference).argument(what))
 }
@@ -102,7 +102,7 @@ fn by_jni(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn exceptions_of_the_vm(vm: &Vm<'_>) -> Result<(), String> {
-    // Without the flag compiled code throws one that was made in advance, again and again.
+    // Without the flag compiled code throws the same preallocated exception each time.
     made(vm, "exceptions", &["-XX:-OmitStackTraceInFastThrow"]).map(|_| ())
 }
 
@@ -114,17 +114,17 @@ fn strings_by_invokedynamic(vm: &Vm<'_>) -> Result<(), String> {
     exact(&checked(vm.java_for(21, "Concatenation")?, "")?)
 }
 
-/// That thread is older than the shim.
+/// The main thread is older than the shim.
 fn on_the_main_thread(vm: &Vm<'_>) -> Result<(), String> {
     exact(&checked(vm.java("MainObjects")?, "")?)
 }
 
-/// The threads existed before. Earlier allocations are unknown then.
+/// The threads are older than the event's first use. Their earlier allocations are unknown.
 fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
     exact(&objects(vm, "late")?.agent("checker", "late=1")?.run()?)
 }
 
-/// The threads are older than the shim; the VM settled long ago how much they may allocate before the next
+/// The threads are older than the shim; the VM determined before how much they may allocate before the next
 /// sample.
 fn enabled_in_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
     let (shim, agent) = (build::shim()?, build::agent("checker")?);
@@ -135,14 +135,14 @@ fn enabled_in_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
     exact(&java.finish(0)?)
 }
 
-/// Only one agent can have the VM report allocations to it. If the shim is not the one, rewritten code reports
-/// them, and one line says so.
+/// The VM reports allocations to one agent only. If that is not the shim, rewritten code reports them to the
+/// shim, and one line says so.
 fn beside_another_profiler(vm: &Vm<'_>) -> Result<(), String> {
     let java = objects(vm, "arrays")?.jvmti_agent("holder", "sampled")?;
     let outcome = checked(java, "")?;
     exact(&outcome)?;
     let lines = outcome.stderr.lines().filter(|line| line.contains("alloc=bytecode"));
-    // On JDK 11 it is as ever.
+    // On JDK 11 rewritten code reports allocations anyway.
     equal("lines", lines.count(), usize::from(vm.jdk.feature >= 17))
 }
 
@@ -162,13 +162,13 @@ fn replay_after_classes(vm: &Vm<'_>) -> Result<(), String> {
     let replayed = outcome.report().one("replayed")?;
     ensure!(replayed.int("classes")? > 300, "{replayed}");
     ensure!(replayed.int("objects")? > 5_000, "{replayed}");
-    // Meanwhile threads allocate.
+    // Other threads allocate in the meantime.
     ensure!((0..500).contains(&replayed.int("early")?), "{replayed}");
     Ok(())
 }
 
-/// The outcome of requests by an agent with these options. Some are nested: for the object, in its handler for its
-/// class, in that one's handler for the class of classes, and for the thread.
+/// Runs an agent with these options that requests objects. Some requests are nested: the handler for an object requests
+/// its class, the handler for that requests the class of classes, and its handler requests the thread.
 fn requested(vm: &Vm<'_>, options: &str) -> Result<Outcome, String> {
     let outcome = vm.java("ObjectRequests")?.agent("object_requests", options)?.run()?;
     let results = outcome.report().lines("nested").map(|line| line.int("result"));
@@ -179,7 +179,7 @@ fn requested(vm: &Vm<'_>, options: &str) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// The event between a request and its result; there is exactly one.
+/// Returns a request and the only event between it and its result.
 fn requested_object<'a>(outcome: &'a Outcome, what: &str) -> Result<(&'a Line, &'a Line), String> {
     let request = outcome.report().find("request", "what", what)?;
     let result = outcome.report().find("result", "what", what)?;
@@ -193,7 +193,7 @@ fn requested_object<'a>(outcome: &'a Outcome, what: &str) -> Result<(&'a Line, &
     }
 }
 
-/// The fields of the event, and what IDs stand for.
+/// Checks the fields of requested events, and the objects that IDs refer to.
 fn requests_without_the_event(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = requested(vm, "")?;
     outcome.checks(&["same object", "local reference", "same ID", "made-up ID", "freed ID"])?;
@@ -209,7 +209,7 @@ fn requests_without_the_event(vm: &Vm<'_>) -> Result<(), String> {
         ("class", 0, id("class_of_classes")?),
         ("class_of_arrays", 0, id("class_of_classes")?),
         ("class_of_ints", 0, id("class_of_classes")?),
-        // Or agents that resolve the class of each class would never end.
+        // NULL ends the recursion of agents that request the class of each class.
         ("class_of_classes", 0, none),
     ] {
         let (request, event) = requested_object(&outcome, what)?;
@@ -230,8 +230,8 @@ fn requests_without_the_event(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// IDs that are NULL, made up or freed are refused, also when the agent gets every event. Its handler can ask for the
-/// object of the event.
+/// Requests with a NULL, made-up or freed ID are refused, also when the agent gets every event. The handler can request
+/// the object of its event.
 fn requests(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = requested(vm, "mode=all")?;
     outcome.checks(&["own object", "own object and back", "own object again"])?;
@@ -244,8 +244,8 @@ fn requests(vm: &Vm<'_>) -> Result<(), String> {
     ])
 }
 
-/// One after the other they cost no more than a few looks at the whole heap, in a dump's handler and
-/// while IDs do not die.
+/// Many requests in sequence cost no more than a few walks through the heap, also in a dump's handler and
+/// while IDs do not become invalid.
 fn many_requests(vm: &Vm<'_>) -> Result<(), String> {
     let java = || vm.java("ObjectRequests");
     for java in [
@@ -266,8 +266,8 @@ fn many_requests(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// They are given again if that is wanted, or if there are no others; the rules see to it that none has an object
-/// that lives.
+/// IDs of dead objects are reused if the settings say so, or if there are no others. The checking agent fails if
+/// an ID is reused while its object is alive.
 fn ids_of_the_dead(vm: &Vm<'_>) -> Result<(), String> {
     const FEW: i64 = 80_000;
     for (settings, again, ids) in [
@@ -297,7 +297,7 @@ fn ids_of_the_dead(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The variable that says how many IDs there are.
+/// The variable with the number of available IDs.
 const IDS: &str = "JVMPI_TEST_IDS";
 
 fn lines_about_ids(outcome: &Outcome) -> i64 {
@@ -309,15 +309,15 @@ fn lines_that_begin(outcome: &Outcome, with: &str) -> i64 {
     outcome.stderr.lines().filter(|line| line.starts_with(&with)).count() as i64
 }
 
-/// No ID is greater than the number of IDs, and this many lines report that none is left.
+/// Checks that no ID is greater than the number of IDs, and that this many lines report that none is left.
 fn has_few_ids(outcome: &Outcome, kept: &Line, few: i64, lines: i64) -> Result<(), String> {
     ensure!(kept.int("greatest")? / 16 <= few, "{kept}");
     equal("lines", lines_about_ids(outcome), lines)
 }
 
-/// IDs that a thread has taken and not used go to others: each takes a thousand at a time.
+/// A thread reserves a thousand IDs at a time. When it ends, other threads get the IDs that it did not use.
 fn ids_that_threads_leave(vm: &Vm<'_>) -> Result<(), String> {
-    // Half of what 400 threads take.
+    // Half of the IDs that 400 threads reserve.
     const FEW: i64 = 200 * 1024;
     let java = vm.java("Reuse")?.argument("threads").variable(IDS, &FEW.to_string());
     let again = if usize::BITS == 32 { "again=1" } else { "" };
@@ -329,7 +329,7 @@ fn ids_that_threads_leave(vm: &Vm<'_>) -> Result<(), String> {
 fn no_ids_are_left(vm: &Vm<'_>) -> Result<(), String> {
     const FEW: i64 = 50_000;
     let java = vm.java("Exhaustion")?.settings("ids=32bit").variable(IDS, &FEW.to_string());
-    // A thread that starts meanwhile would have no ID.
+    // A thread that started in the meantime would get no ID.
     let outcome = checked(java.flag("-XX:-UseDynamicNumberOfCompilerThreads"), "again=1")?;
     let seen = outcome.expects.one("expect")?;
     let told = seen.int("told")?;
@@ -343,7 +343,7 @@ fn no_ids_are_left(vm: &Vm<'_>) -> Result<(), String> {
     has_few_ids(&outcome, keeps_rules(&outcome)?, FEW, 1)
 }
 
-/// Survivors that get new IDs use them up: then they keep those that they have.
+/// Survivors of collections get new IDs until none are left. Then they keep their old ones.
 fn survivors_without_ids(vm: &Vm<'_>) -> Result<(), String> {
     const FEW: i64 = 120_000;
     let java = vm.java("Reuse")?.settings("arenas=copying").variable(IDS, &FEW.to_string());

@@ -7,7 +7,7 @@ use crate::cases;
 
 cases![in_jvm_on_load_and_later.on_every_gc(), contention_is_reported, waiting_leaves_and_enters,];
 
-/// A thread that waits does not stop collections.
+/// Raw monitors work in `JVM_OnLoad` and later. A thread that waits for one does not stop collections.
 fn in_jvm_on_load_and_later(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("RawMonitors")?.agent("raw_monitors", "")?.run()?;
     outcome.checks(&["not owned at all", "all were notified", "many of one name"])?;

@@ -18,10 +18,10 @@ cases![
     attaching_copies_what_the_user_may_not_read.only(17),
 ];
 
-/// A user without files.
+/// The ID of a user that owns no files.
 const NOBODY: u32 = 65534;
 
-/// A JVM of another user in a container of its own, which does not see the libraries.
+/// A JVM of another user in a container of its own, in which the libraries are not visible.
 struct Container {
     java: Running,
     /// The directory of the libraries, which is empty there.
@@ -29,7 +29,8 @@ struct Container {
 }
 
 impl Container {
-    /// None, and a line, where this cannot be tried. `tmp` is an option of the mount at `/tmp`.
+    /// Starts the JVM. `tmp` is an option of the mount at `/tmp`. Prints a line and returns None if this machine cannot
+    /// start such a container.
     fn start(vm: &Vm<'_>, tmp: &str) -> Result<Option<Self>, String> {
         let is_possible =
             Command::new("unshare").args(["--mount", "setpriv", "--version"]).output();
@@ -45,7 +46,7 @@ impl Container {
         fs::create_dir_all(&libraries).map_err(|e| e.to_string())?;
         copy(build::shim()?)?;
         copy(build::agent("events")?)?;
-        // The JVM reads what is root's, but writes only what is its user's.
+        // The JVM can read root's files, but can write only its own user's.
         let script = "mount -t tmpfs -o \"$1\" none /tmp; shift; mount -t tmpfs none \"$0\"
             exec setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+dac_read_search \
                 --ambient-caps=+dac_read_search \"$@\"";
@@ -59,7 +60,7 @@ impl Container {
         Ok(Some(Self { java, libraries }))
     }
 
-    /// A path of the container.
+    /// Returns the path, from outside, of a file in the container.
     fn file(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root/{name}", self.java.process()))
     }
@@ -71,7 +72,7 @@ impl Container {
         Ok(entries.filter(|entry| is_one(&entry.file_name())).count())
     }
 
-    /// Has the JVM load an agent; the error is what the command says.
+    /// Loads an agent into the JVM; an error is the output of the command.
     fn attach(&self) -> Result<(), String> {
         let pid = self.java.process();
         let agent = format!("{}:events=33", text(&self.libraries.join("libevents.so"))?);
@@ -92,7 +93,7 @@ impl Container {
     }
 }
 
-/// Links and sockets that another user has put in the places of the JVM's own are refused.
+/// Links and sockets of another user in the places of the JVM's own are refused.
 fn attaching_trusts_nothing_in_a_container(vm: &Vm<'_>) -> Result<(), String> {
     let Some(container) = Container::start(vm, "rw")? else { return Ok(()) };
     let pid = container.java.process();
@@ -134,13 +135,13 @@ fn attaching_trusts_nothing_in_a_container(vm: &Vm<'_>) -> Result<(), String> {
             equal("mode", (there.mode() & 0o777, there.uid()), (mode, NOBODY))?;
         }
     }
-    // With what the JVM has now, without further copies.
+    // A second attach uses the existing copies.
     container.attach()?;
     equal("directories of copies", container.copies()?, 1)?;
     equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
-/// The JVM may execute nothing that is in its `/tmp`, and so loads no library from there.
+/// The JVM cannot execute files in its `/tmp`, and so loads no library from there.
 fn attaching_leaves_no_copies_that_cannot_be_loaded(vm: &Vm<'_>) -> Result<(), String> {
     let Some(container) = Container::start(vm, "noexec")? else { return Ok(()) };
     container.refuses_to_attach("has not loaded /tmp/jvmpi-")?;
@@ -148,10 +149,10 @@ fn attaching_leaves_no_copies_that_cannot_be_loaded(vm: &Vm<'_>) -> Result<(), S
     equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
-/// The libraries are there for root alone, as `umask 077` makes them, and the JVM is another user's.
+/// Only root can read the libraries, as after `umask 077`, and the JVM belongs to another user.
 fn attaching_copies_what_the_user_may_not_read(vm: &Vm<'_>) -> Result<(), String> {
     let error = |e: std::io::Error| e.to_string();
-    // One that every user can execute.
+    // A JDK that every user can execute.
     let vm = &vm.on(jdk::with_javac()?);
     let java = vm.java("Wait")?;
     fs::set_permissions(java.directory(), fs::Permissions::from_mode(0o777)).map_err(error)?;
