@@ -1,4 +1,4 @@
-//! Shows what a JVM writes to its files while it runs, for somebody who watches a single case.
+//! Shows the output files of a JVM while it runs, for a user who runs a single case.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The variable that has the output of JVMs shown.
+/// The variable that turns on the display of the JVMs' output.
 pub const ECHO: &str = "JVMPI_TEST_ECHO";
 
-/// The pause between two looks at the files.
+/// The interval between two reads of the files.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Copies what is added to files to standard error until it is dropped.
+/// Copies new contents of files to standard error until it is dropped.
 #[derive(Debug)]
 pub struct Echo {
     is_over: Arc<AtomicBool>,

@@ -112,7 +112,7 @@ fn ask_for_reset(vm: &Vm<'_>, java: &Running) -> Result<(), String> {
     java.jcmd(vm.jdk, &["JVMTI.agent_load", &shim.to_string_lossy(), "!reset"])
 }
 
-/// The user's requests come on a thread that is there, and the JVM still writes its own dump.
+/// The user's requests arrive on a thread that exists already, and the JVM still writes its own dump.
 fn dump_and_reset_requests(vm: &Vm<'_>) -> Result<(), String> {
     let mut java = vm.java("Wait")?.agent("events", "events=44+45+46")?.start()?;
     java.wait_for("ready")?;

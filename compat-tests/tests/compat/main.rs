@@ -1,5 +1,5 @@
-//! Runs every case on every JDK that is there and every collector that it asks for, as a test of
-//! its own: `jdk17/g1/threads/names_are_never_null`.
+//! Runs every case on every installed JDK with each collector that the case names. Each combination
+//! is a test, such as `jdk17/g1/threads/names_are_never_null`.
 
 use std::env;
 use std::ops::RangeInclusive;

@@ -391,7 +391,7 @@ fn constants_that_are_not_numbers(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The agent of CLASS_LOAD_HOOK sees the class files as they were, and what it makes of them is
+/// An agent of CLASS_LOAD_HOOK gets the original class files, and the class files that it returns are
 /// rewritten.
 fn hooked_classes(vm: &Vm<'_>) -> Result<(), String> {
     let lengths = |outcome: &Outcome| -> Result<Vec<i64>, String> {
@@ -543,7 +543,7 @@ fn compiled_methods(vm: &Vm<'_>) -> Result<(), String> {
     equal("methods that CLASS_LOAD did not name", line.int("unknown")?, 0)
 }
 
-/// The program prints the same as ever when all its methods report, and exits belong to entries.
+/// The program prints the same as without an agent when all its methods report, and each exit matches an entry.
 fn runs_as_ever(vm: &Vm<'_>, name: &str) -> Result<(), String> {
     let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
     let launch = match program.on(vm)? {

@@ -137,8 +137,8 @@ fn requests(vm: &Vm<'_>) -> Result<(), String> {
     equal("points", dumped, outcome.expects.one("expect")?.int("kept")?)
 }
 
-/// Each thread counts for itself, while another looks at all of them. A thread's own data is dropped when
-/// it ends, but not while the other looks at it.
+/// Each thread has its own count, while another thread reads all counts. A thread's data is dropped when
+/// the thread ends, but not while it is being read.
 fn threads(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = probe(vm, "threads")?.run()?;
     outcome.checks(&["probe-0", "probe-1", "probe-2", "probe-3", "probe-4"])?;

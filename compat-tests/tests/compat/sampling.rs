@@ -244,8 +244,8 @@ const CALLERS: [(&str, &[&str]); 13] = [
     ("main", &[]),
 ];
 
-/// No method is left out of a stack, at whichever instruction of compiled code the thread is. HotSpot walks wrongly from
-/// where a method has removed its frame, if what it takes for the caller's frame can be one.
+/// No method is missing in a stack, at any instruction of compiled code. HotSpot's walk is wrong at an instruction
+/// after a method has removed its frame, if the memory that it reads as the caller's frame looks like a frame.
 fn stacks_have_only_calls_that_the_program_makes(vm: &Vm<'_>) -> Result<(), String> {
     if cfg!(not(target_arch = "x86_64")) {
         println!("skipped: the agent steps through the machine code of x86-64");

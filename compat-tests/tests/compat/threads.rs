@@ -264,7 +264,7 @@ fn suspend_self(vm: &Vm<'_>) -> Result<(), String> {
     suspend_test(vm, "self", |line| equal("alive", line.int("alive")?, 1))
 }
 
-/// `Thread.suspend` is there up to JDK 19.
+/// `Thread.suspend` exists up to JDK 19.
 fn resume_undoes_no_one_elses_suspension(vm: &Vm<'_>) -> Result<(), String> {
     suspend_test(vm, "java", stands_still)
 }
@@ -386,7 +386,7 @@ const OWN: &str = "virtual=own";
 /// Each virtual thread begins and ends once, and its calls nest on it whatever carriers it runs on.
 fn short_virtual_threads(vm: &Vm<'_>, threads: i64, options: &str) -> Result<Outcome, String> {
     let java = vm.java_for(21, "VirtualThreads")?.agent("virtual", options)?;
-    // A heap that is there from the start, as what the process has is measured.
+    // The heap is allocated at the start, because the memory of the process is measured.
     let heap = ["-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch"];
     let java = heap.iter().fold(java, |java, flag| java.flag(flag));
     let outcome = java.settings(OWN).argument(&threads.to_string()).run()?;

@@ -1,4 +1,4 @@
-//! The setting `trace`, and what `jvmpi trace` and `jvmpi replay` make of its files.
+//! The setting `trace`, and the commands `jvmpi trace` and `jvmpi replay` that read its files.
 
 use std::collections::BTreeMap;
 use std::fs;
