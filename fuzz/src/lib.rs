@@ -204,8 +204,8 @@ pub fn rewrite(bytes: &[u8]) {
     }
 }
 
-/// The stream from an agent to `record` and `top`, and the file that `record` makes of it. The pieces that the stream
-/// arrives in make no difference.
+/// Reads the stream from an agent to `record` and `top`, and the file that `record` writes from it. The result does not
+/// depend on the pieces in which the stream arrives.
 pub fn stream(bytes: &[u8]) {
     let read = |size: usize| {
         let mut told = Told::default();

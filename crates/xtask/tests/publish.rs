@@ -27,8 +27,8 @@ fn cargo(directory: &Path) -> Command {
     cargo
 }
 
-/// Installs the command as `cargo install jvmpi-cli` will, once the packages are published, and has it record with
-/// the libraries that the other tests use.
+/// Installs the command like `cargo install jvmpi-cli` after the packages are published. The command then records a
+/// profile with the libraries that the other tests use.
 fn installed_command_records_a_profile() -> Result {
     let packages = unpacked()?;
     let root = harness::scratch("publish", "root")?;

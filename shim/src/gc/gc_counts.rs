@@ -1,8 +1,8 @@
 //! The number of collections for which a collector's pauses stand.
 //!
-//! JVMTI reports every pause of every collector alike. With Serial and Parallel a pause is a collection, unless the VM
-//! finds only then that it cannot collect (JNI pins objects) or need not; the VM's performance counters show that. G1
-//! also pauses for Remark and Cleanup, and only the counters count its collections alone. If the VM shares no counters
+//! JVMTI's reports of pauses do not show their kind. With Serial and Parallel a pause is a collection, except if the VM
+//! finds during the pause that it cannot collect (JNI pins objects) or need not. The VM's performance counters show
+//! that. G1 also pauses for Remark and Cleanup, which the counters do not count. If the VM shares no counters
 //! (`-XX:+PerfDisableSharedMem`, `-XX:-UsePerfData`), the structures that it publishes for debuggers have the
 //! collector and a counter of collections. ZGC and Shenandoah pause several times per cycle. With them the death of a
 //! sentinel shows a collection (`deaths`).
@@ -27,8 +27,8 @@ static SOURCE: OnceLock<Lock<Source>> = OnceLock::new();
 /// the VM. (G1 always reports.)
 const ALL_TELL: u32 = 25;
 
-/// Selects the source and begins to count. Returns true if the collector is known to work on objects only in its
-/// pauses, and JVMTI to report all of them.
+/// Selects the source and begins to count. Returns true if the collector is known to move and free objects only in
+/// its pauses, and JVMTI is known to report all of them.
 pub fn start() -> bool {
     let all_tell = jvm::get().feature_version() >= ALL_TELL;
     let source = SOURCE.get_or_init(|| Lock::new(Source::choose()));
@@ -46,8 +46,8 @@ pub fn pause_begins() {
     }
 }
 
-/// Records that a pause has ended. Called while the world is stopped. Returns false if nothing is known to have been
-/// collected in it.
+/// Records that a pause has ended. Called while the world is stopped. Returns false if the counters show that it was no
+/// collection.
 pub fn pause_has_collected() -> bool {
     SOURCE.get().is_none_or(|source| source.lock().pause_has_collected())
 }

@@ -37,7 +37,7 @@ fn threads_that_wait_for_each_other_are_found() {
     });
 }
 
-/// A thread that is blocked at a raw monitor of the waiting thread is found at the first look.
+/// A thread that is blocked at a raw monitor of the waiting thread is found at the first check.
 ///
 /// Fails if `block` does not show the monitor.
 #[test]
@@ -101,7 +101,7 @@ fn wait_for_owner(rounds: usize, shows_owner: bool, work: fn()) {
             let mut waiting = BoundedWait::new();
             while !is_over.load(SeqCst) {
                 let can_go_on = waiting.can_go_on(number);
-                // The second look.
+                // The second check.
                 assert!(can_go_on || is_over.load(SeqCst), "a thread that can continue is stuck");
                 waiting.sleep();
             }

@@ -158,7 +158,7 @@ fn check_claims(rounds: usize, run: fn(usize, &[Data; 2])) {
         };
         let all: Vec<_> = (0..THREADS).map(thread).collect();
         all.into_iter().for_each(machine::join);
-        // A wait that ends by its time alone is one that nobody has ended.
+        // A wait that ends only by its timeout was not ended by the thread that should have done so.
         assert_eq!(machine::idle_times(), 0, "all threads wait for a lock that is free");
     });
 }

@@ -27,7 +27,7 @@ pub fn end() {
     ENDED.fetch_add(1, Ordering::SeqCst);
 }
 
-/// Returns the number of the current time between two collections; None while objects may be moving.
+/// Returns the number of the current interval between two collections; None while objects may be moving.
 #[inline]
 pub fn between() -> Option<u64> {
     // In this order: every pause that is counted as ended is then also counted as begun.
@@ -35,7 +35,7 @@ pub fn between() -> Option<u64> {
     (BEGUN.load(Ordering::Acquire) == ended).then_some(ended)
 }
 
-/// Returns true if no pause has begun since `time`. Called after the data was read.
+/// Returns true if no pause has begun since [`between`] returned `time`. Called after the data was read.
 #[inline]
 pub fn is_still(time: u64) -> bool {
     fence(Ordering::Acquire);

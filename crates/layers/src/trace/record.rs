@@ -142,10 +142,10 @@ impl Recorder {
         Ok(Self { slot, recording })
     }
 
-    /// The buffer of the current thread; None while the thread ends.
+    /// Returns the buffer of the current thread; None while the thread ends.
     #[inline]
     fn buffer(&self) -> Option<&ThreadBuffer> {
-        // SAFETY: what is there is kept until it is taken away.
+        // SAFETY: `Buffers` owns the places and the buffers, and clears this pointer before it drops them.
         let buffer = unsafe {
             current::get::<Places>().as_ref().and_then(|places| places[self.slot].get().as_ref())
         };

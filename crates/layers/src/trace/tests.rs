@@ -445,7 +445,7 @@ fn every_event_is_read_as_it_was_and_a_file_that_is_cut_up_to_there() {
     });
     assert_eq!(codes.collect::<Vec<_>>(), [CODE.into(), CODE.into()]);
 
-    // The whole lies in a chunk, so that a cut file has it all or nothing.
+    // All records are in one chunk, so a file that is cut off has all or none of them.
     for length in 0..bytes.len() {
         let Ok(cut) = Trace::from_bytes(bytes[..length].to_vec()) else { continue };
         let cut_lines = lines(&cut);

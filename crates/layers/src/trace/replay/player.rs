@@ -83,7 +83,7 @@ impl Player {
         Self::current().map(|player| player.number)
     }
 
-    /// The player of the current thread, if it is one of the recording.
+    /// Returns the player of the current thread, if the thread is one of the recording.
     #[inline]
     pub fn current<'a>() -> Option<&'a Self> {
         // SAFETY: it is there as long as the pointer is, which is below on the stack.
