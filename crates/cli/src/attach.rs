@@ -29,11 +29,12 @@ const ARGUMENTS: usize = 3;
 /// opens it, and nothing shows that. The JDK's own tools wait as long in real time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Has the JVM load the first of these libraries, once with each of the options that `commands` makes of the paths under
-/// which the JVM sees them all. A JVM gets copies of those that it does not see, as in a container, or that its user may not read.
+/// Loads the first of these libraries into the JVM, once with each of the options from `commands`. `commands` gets the
+/// paths of all libraries as the JVM sees them. The JVM gets copies of libraries that it does not see, as in a
+/// container, or that its user may not read.
 ///
 /// # Errors
-/// Why the libraries cannot be copied, what is in the way, or the JVM's own words.
+/// Returns the reason why the libraries cannot be copied or the JVM cannot be reached, or the JVM's own message.
 pub fn load_agent(
     process: &Process,
     libraries: &[&Path],
@@ -194,10 +195,10 @@ impl<'a> View<'a> {
         format!("/tmp/.java_pid{}", self.process.own_number)
     }
 
-    /// Connects with the JVM's socket if it is there. The result of the attempt is inside.
+    /// Connects to the JVM's socket. The inner result is an error if the socket does not exist or the connection fails.
     ///
     /// # Errors
-    /// Something else has the socket's name, or the wait is over.
+    /// Fails if the file of that name is not the JVM's socket, or if the wait is over.
     fn connection(&self, waiting: &Waiting) -> Result<io::Result<UnixStream>, String> {
         let process = self.process;
         let name = self.socket();
@@ -212,7 +213,7 @@ impl<'a> View<'a> {
             let in_the_way = "is not the JVM's socket, or others may write to it; remove it";
             return Err(format!("{name}, as the JVM {process} sees it, {in_the_way}"));
         }
-        // Whatever has the name now, this is the socket that was looked at.
+        // The file behind the name may have been replaced; this path leads to the checked socket.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let connected = waiting.connect(process, Path::new(&path))?;
         if let Ok(stream) = &connected {
@@ -228,7 +229,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The process that has opened the socket to which this one is connected.
+/// Returns the process that opened the socket to which this one is connected.
 fn listener(stream: &UnixStream) -> io::Result<libc::pid_t> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;

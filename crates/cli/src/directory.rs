@@ -59,11 +59,11 @@ impl Directory {
         opened.map(File::from)
     }
 
-    /// Opens a regular file for reading, found as by [`Self::in_root`]. Nothing else is opened: to open a pipe can take for ever, and
-    /// to open a device can change the machine.
+    /// Opens a regular file for reading, found as by [`Self::in_root`]. Files of other kinds are refused: opening a
+    /// pipe can block for ever, and opening a device can change the machine.
     ///
     /// # Errors
-    /// Returns the error of the system, or that it is no regular file.
+    /// Returns the error of the system, or an error if it is not a regular file.
     pub fn file_in_root(&self, path: &Path) -> io::Result<File> {
         let found = self.in_root(path, libc::O_PATH)?;
         if !found.metadata()?.is_file() {
@@ -125,12 +125,12 @@ impl Directory {
         open_at(self.0.as_raw_fd(), name, flags, 0o600).map(File::from)
     }
 
-    /// Creates a directory with a name that begins so, for its owner alone; returns it and its name.
+    /// Creates a directory whose name begins with `prefix`, for its owner alone. Returns the directory and its name.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     pub fn create_directory(&self, prefix: &str) -> io::Result<(Self, PathBuf)> {
-        // Random, as std seeds it; it need only be one that nobody can use up beforehand.
+        // The hasher has a random seed, so no other user can create all possible names in advance.
         let name = format!("{prefix}{:016x}", RandomState::new().build_hasher().finish());
         let c_name = CString::new(name.as_str())?;
         // SAFETY: the name ends with NUL.
@@ -160,8 +160,8 @@ impl Directory {
     }
 }
 
-/// Creates a temporary directory with a name that begins so, for this user alone: what runs code or believes files in
-/// it must find nothing that somebody else has put there.
+/// Creates a temporary directory whose name begins with this prefix, for this user alone. So no other user can put code
+/// or data into it.
 ///
 /// # Errors
 /// One line.

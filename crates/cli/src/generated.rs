@@ -1,4 +1,4 @@
-//! `jvmpi completions` and `jvmpi man`: what is made from the definition of the arguments.
+//! `jvmpi completions` and `jvmpi man`, which generate files from the definition of the arguments.
 
 use crate::failure::Failure;
 use clap_complete::Shell;

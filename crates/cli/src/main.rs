@@ -94,8 +94,8 @@ fn with_hint(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Has the process end when nobody reads its output any more, as in `jvmpi … | head`, rather than
-/// panic.
+/// Makes the process end without a panic when the reader of its output ends, as in
+/// `jvmpi … | head`.
 fn end_quietly_with_the_reader() {
     // SAFETY: no other thread runs yet, and the default action calls no code of ours.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };

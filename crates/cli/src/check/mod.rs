@@ -27,7 +27,7 @@ pub struct Arguments {
 
 /// `jvmpi check`.
 pub fn check(Arguments { library, json }: &Arguments) -> Result<ExitCode, Failure> {
-    // Without a slash the dynamic loader would take it for a name to search.
+    // The dynamic loader would search for a name without a slash.
     let path = library.canonicalize().unwrap_or_else(|_| library.clone());
     let findings = Findings::of(&path);
     if *json {

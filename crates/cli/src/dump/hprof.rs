@@ -1,4 +1,4 @@
-//! The dumps in a file of HPROF.
+//! Prints the dumps in an HPROF file.
 
 use jvmpi_formats::profile::heap::{
     Class, Elements, Field, Instance, Objects, Place, Primitives, Record, Root, RootKind,
@@ -10,7 +10,7 @@ use jvmpi_formats::profile::{
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// Prints all dumps, a record in each line; of objects only those of the class, if one is named.
+/// Prints all dumps, one record per line. With a class, prints only the objects of that class.
 pub fn records(file: &profile::File, class: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
     for section in &file.profile().sections {
         match section {
@@ -30,7 +30,7 @@ pub fn records(file: &profile::File, class: Option<&str>, out: &mut dyn Write) -
     Ok(())
 }
 
-/// Prints how many objects each class has in each heap dump, and of how many bytes, largest first.
+/// Prints the number and the bytes of the objects of each class, for each heap dump, largest first.
 pub fn histograms(
     file: &profile::File,
     class: Option<&str>,
@@ -49,7 +49,7 @@ fn histogram(
     class: Option<&str>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    // By the class's ID, so that a name is only made once for each.
+    // The key has the class's ID, so that each name is created only once.
     let mut by_class: HashMap<(ObjectId, bool, Option<Type>), Row> = HashMap::new();
     file.heap(dump).records::<io::Error>(|record| {
         let key = match record {

@@ -1,4 +1,4 @@
-//! Dumps as agents get them in HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP, saved as they are.
+//! Prints the buffers that agents got in HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP and saved unchanged.
 //!
 //! A dump has neither the names of classes nor their fields: these are in CLASS_LOAD. An agent can
 //! write them to a file, with a line for each class. It has the ID in hexadecimal, the number of
@@ -28,7 +28,7 @@ struct Known {
 #[derive(Default)]
 struct Universe {
     classes: HashMap<Id, Known>,
-    /// The superclasses, as far as they were in the dump.
+    /// The superclass of each class in the dump.
     superclasses: HashMap<Id, Id>,
 }
 
@@ -62,13 +62,13 @@ impl Universe {
         Ok(universe)
     }
 
-    /// The class's name, or its ID.
+    /// Returns the class's name, or its ID if the name is unknown.
     fn name(&self, class: Id) -> String {
         self.classes.get(&class).map_or_else(|| format!("{class:#x}"), |known| known.name.clone())
     }
 
-    /// The types of all fields of an instance, if the class and its superclasses are known. A class that is its own
-    /// superclass has none.
+    /// Returns the types of all fields of an instance. None if the class or a superclass is unknown, or if the class
+    /// is its own superclass.
     fn fields(&self, mut class: Id) -> Option<Vec<Type>> {
         let (mut types, mut seen) = (Vec::new(), HashSet::new());
         while class != 0 {
@@ -192,13 +192,13 @@ fn print_monitors(dump: &[u8], out: &mut dyn Write) -> io::Result<()> {
 /// The kind of a saved dump.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Kind {
-    /// A heap dump of level 0: which objects there are
+    /// A heap dump of level 0: the objects
     #[value(name = "0")]
     List,
-    /// A heap dump of level 1: what they refer to
+    /// A heap dump of level 1: the objects and their references
     #[value(name = "1")]
     References,
-    /// A heap dump of level 2: all of their values
+    /// A heap dump of level 2: the objects and all of their values
     #[value(name = "2")]
     Values,
     /// An object dump
@@ -207,8 +207,8 @@ pub enum Kind {
     Monitors,
 }
 
-/// Prints the dump in this file, a record in each line, with the facts about classes from the other
-/// file.
+/// Prints the dump in this file, one record per line, with the names and fields of classes from the
+/// other file.
 ///
 /// # Errors
 /// Returns the fault of one of the files.

@@ -332,8 +332,8 @@ impl Jvm {
         }
     }
 
-    /// Returns the time to request a snapshot. None while a dump is arriving: it may be the last one, and a
-    /// command that nobody reads any more would cut it off.
+    /// Returns the time to request a snapshot. None while a dump is arriving: it may be the last one, and an
+    /// unread command in the connection would cut it off.
     fn due(&self) -> Option<Instant> {
         self.due.filter(|_| self.is_open() && self.asked.is_none() && !self.told.is_coming())
     }

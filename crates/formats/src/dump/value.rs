@@ -154,7 +154,7 @@ impl<Reference> Value<Reference> {
         }
     }
 
-    /// Returns the value with another kind of reference, which `convert` makes of the one in it.
+    /// Returns the value with its reference, if it is one, converted by `convert`.
     pub fn with_reference<Other>(self, convert: impl FnOnce(Reference) -> Other) -> Value<Other> {
         match self {
             Self::Reference(reference) => Value::Reference(convert(reference)),

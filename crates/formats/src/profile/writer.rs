@@ -7,38 +7,38 @@ use crate::profile::model::{
 use crate::profile::stream::DumpKind;
 use std::io;
 
-/// Gets the records of a heap dump one by one.
+/// A function that gets the records of a heap dump one by one.
 pub type EachRecord<'a> = dyn FnMut(&Record<'_>) -> io::Result<()> + 'a;
 
-/// Writes a file of HPROF piece by piece, as a profiler comes to know it.
+/// Writes an HPROF file piece by piece, while a profiler collects the data.
 ///
 /// Every call gets the profile with all tables. Entries that a piece refers to (names, classes, frames, traces) are
 /// written before it, each once. So the tables may grow between calls, but their entries may not change. Errors of
 /// the underlying file are returned, and no call after such an error makes the file complete again.
 pub trait Writer {
-    /// A thread of the profile has started.
+    /// Records that a thread of the profile has started.
     fn thread_start(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
 
-    /// A thread has ended.
+    /// Records that a thread has ended.
     fn thread_end(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
 
-    /// A class was unloaded. Text has no record of it.
+    /// Records that a class was unloaded. Text has no record of it.
     fn class_unload(&mut self, profile: &Profile, class: ClassSerial) -> io::Result<()>;
 
-    /// All traces that were not written yet.
+    /// Writes all traces that were not written yet.
     fn traces(&mut self, profile: &Profile) -> io::Result<()>;
 
-    /// A section other than a heap dump, with all of its rows in their order.
+    /// Writes a section other than a heap dump, with all of its rows in their order.
     ///
     /// # Errors
     ///
-    /// Also those of kind `Unsupported`, with nothing written: [`holds`](Self::holds) is false, or it is a
-    /// heap dump.
+    /// Fails with the kind `Unsupported`, and writes nothing, if [`holds`](Self::holds) returns false or the section
+    /// is a heap dump.
     fn section(&mut self, profile: &Profile, section: &Section) -> io::Result<()>;
 
-    /// A heap dump. `records` passes all of its records to the function that it is given, and may be called
-    /// twice: where lengths come first, they are summed up first. Both times the records must be the same,
-    /// and the names in them must be among the profile's.
+    /// Writes a heap dump. `records` passes all records to the function that it gets. It may be called twice,
+    /// because some formats need the total length first. Both times the records must be the same, and their
+    /// names must be in the profile.
     fn heap_dump(
         &mut self,
         profile: &Profile,
@@ -64,16 +64,16 @@ pub trait Writer {
         Ok(false)
     }
 
-    /// A dump is whole. Text ends a snapshot, which only a front end asks for, with an empty line.
+    /// Ends a dump. Text has an empty line after a snapshot, which only a front end requests.
     fn end_dump(&mut self, _: DumpKind) -> io::Result<()> {
         Ok(())
     }
 
-    /// Writes a line for the user. False if the format has no place for it.
+    /// Writes a line for the user. Returns false if the format has no place for it.
     fn note(&mut self, _: &str) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// Passes on what the writers below have kept back.
+    /// Writes the data that is still in buffers.
     fn flush(&mut self) -> io::Result<()>;
 }

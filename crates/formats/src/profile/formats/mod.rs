@@ -28,7 +28,7 @@ pub enum Format {
     Pprof,
     /// The format of speedscope.
     Speedscope,
-    /// A page to look at, which is made elsewhere.
+    /// An HTML report, which another crate writes.
     Html,
 }
 

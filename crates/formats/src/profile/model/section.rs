@@ -146,7 +146,7 @@ pub struct CpuTimes {
 pub struct CpuTime {
     /// The trace.
     pub trace: TraceSerial,
-    /// The time since the last dump without that of called methods. Text has it as a percentage with two
+    /// The time since the last dump, without the time of called methods. Text has it as a percentage with two
     /// digits after the point.
     pub own: Duration,
     /// The number of its calls since the VM started.
