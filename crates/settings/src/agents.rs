@@ -34,7 +34,7 @@ impl fmt::Display for Quirk {
     }
 }
 
-/// The built-in settings for the agent in this library.
+/// Returns the built-in settings for the agent in this library.
 pub fn quirks_of(library: impl AsRef<Path>) -> Vec<Quirk> {
     let library = library.as_ref();
     let its = |section: &Section| names_of(library, &QUIRKS).contains(&section.library);
@@ -58,8 +58,8 @@ fn names_of(library: &Path, sections: &Sections) -> [String; 2] {
 }
 
 impl Options {
-    /// The settings for the agent in this library, which has these options of its own. The file is read
-    /// only if a section names one by its checksum.
+    /// Returns the settings for the agent in this library, which gets these options. The library is read
+    /// only if a section names an agent by its checksum.
     pub fn agent(&self, library: impl AsRef<Path>, options: &str) -> AgentOptions {
         self.agent_with(&QUIRKS, library.as_ref(), options)
     }
@@ -85,15 +85,15 @@ impl Options {
             .map_or_else(|_| AgentOptions::default(), |o| o.1)
     }
 
-    /// The built-in settings for the agent in this library that nothing overrides, as in
-    /// `cputime=wall`. Empty if there are none.
+    /// Returns the built-in settings for the agent in this library that no other source overrides, such
+    /// as `cputime=wall`. Empty if there are none.
     pub fn describe_quirks(&self, library: impl AsRef<Path>, options: &str) -> String {
         let without = self.agent_without_quirks(&library, options);
         self.agent(library, options).differences(&without).join(" ")
     }
 }
 
-/// The file's checksum as a section names it, None if the file cannot be read.
+/// Returns the file's checksum in the form of a section name. None if the file cannot be read.
 fn checksum_of(library: &Path) -> Option<String> {
     let digest = Sha256::digest(fs::read(library).ok()?);
     Some(digest.iter().fold(CHECKSUM.to_owned(), |text, byte| format!("{text}{byte:02x}")))

@@ -68,7 +68,7 @@ impl Config {
     }
 }
 
-/// The text of the file.
+/// Reads the text of the file.
 pub fn read_config(path: &Path) -> Result<String, OptionsError> {
     fs::read_to_string(path).map_err(|error| {
         OptionsError::new(
@@ -87,7 +87,7 @@ fn file_setting(source: String, name: &str, value: &DeValue<'_>) -> Result<Setti
     Ok(Setting { source, key, value })
 }
 
-/// A setting in the section of an agent.
+/// Parses a setting in the section of an agent.
 fn agent_setting(source: String, name: &str, value: &DeValue<'_>) -> Result<Setting, OptionsError> {
     let setting = file_setting(source, name, value)?;
     let is_per_agent = AgentOptions::KEYS.iter().any(|key| key.name == setting.key.name);

@@ -74,7 +74,7 @@ pub fn get() -> &'static Options {
 }
 
 impl Options {
-    /// The settings of this process: `JVMPI_OPTIONS` and the file named by `JVMPI_CONFIG`. An
+    /// Reads the settings of this process from `JVMPI_OPTIONS` and the file named by `JVMPI_CONFIG`. An
     /// empty variable counts as one that is not set.
     ///
     /// # Errors

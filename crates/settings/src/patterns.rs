@@ -12,12 +12,12 @@ pub struct Patterns(Vec<String>);
 const NONE: &str = "none";
 
 impl Patterns {
-    /// Every class.
+    /// Returns patterns that match every class.
     pub fn all() -> Self {
         Self(vec!["*".to_owned()])
     }
 
-    /// No class.
+    /// Returns patterns that match no class.
     pub fn none() -> Self {
         Self(Vec::new())
     }

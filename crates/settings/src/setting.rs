@@ -18,7 +18,7 @@ pub trait Value: Sized + Clone + PartialEq + fmt::Display {
     /// The valid values, as errors and the documentation list them.
     const VALID: &'static [&'static str];
 
-    /// The value written as `text`; `None` if it is not valid.
+    /// Returns the value written as `text`; `None` if it is not valid.
     fn parse(text: &str) -> Option<Self>;
 }
 

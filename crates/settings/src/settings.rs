@@ -44,7 +44,7 @@ macro_rules! settings {
                 Some(())
             }
 
-            /// `key=value` of every setting that differs from `other`.
+            /// Returns `key=value` of every setting that differs from `other`.
             pub fn differences(&self, other: &Self) -> Vec<String> {
                 let mut differences = Vec::new();
                 $(if self.$key != other.$key {
@@ -82,7 +82,7 @@ macro_rules! settings {
     )+};
 }
 
-/// The name of a field without the mark that a keyword of Rust needs.
+/// Returns the name of a field without the prefix `r#`.
 const fn plain(name: &str) -> &str {
     match name.as_bytes() {
         [b'r', b'#', ..] => name.split_at(2).1,
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(rows, expected.collect::<Vec<_>>());
     }
 
-    /// The one value of `key` that changes nothing.
+    /// Returns the default value of `key`, the only one that changes nothing.
     fn default_value(key: &Key) -> &'static str {
         let is_default = |value: &&&str| {
             let (mut options, mut agent) = (Options::default(), AgentOptions::default());

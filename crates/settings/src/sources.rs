@@ -7,7 +7,7 @@ use super::settings::{AgentOptions, Options};
 /// The environment variable that holds `key=value` settings.
 pub const OPTIONS_VARIABLE: &str = "JVMPI_OPTIONS";
 
-/// Built-in defaults overridden by each of `layers` in turn.
+/// Returns the built-in defaults, overridden by each of `layers` in turn.
 pub fn overlay<const N: usize>(
     layers: [&Vec<Setting>; N],
 ) -> Result<(Options, AgentOptions), OptionsError> {
@@ -27,7 +27,7 @@ pub fn overlay<const N: usize>(
     Ok((options, agent))
 }
 
-/// The settings in the value of `JVMPI_OPTIONS`.
+/// Parses the settings in the value of `JVMPI_OPTIONS`.
 pub fn environment_settings(text: &str) -> Result<Vec<Setting>, OptionsError> {
     text.split(|c: char| c.is_whitespace() || c == ',')
         .filter(|word| !word.is_empty())
@@ -40,7 +40,7 @@ pub fn environment_settings(text: &str) -> Result<Vec<Setting>, OptionsError> {
         .collect()
 }
 
-/// The setting of this name; an error, for what was read from `source`, if there is none.
+/// Returns the setting of this name. If there is none, returns an error that names `source`.
 pub fn find_key(source: &str, name: &str) -> Result<&'static Key, OptionsError> {
     let mut keys = Options::KEYS.iter().chain(AgentOptions::KEYS);
     keys.find(|key| key.name == name).ok_or_else(|| {
@@ -62,7 +62,7 @@ pub fn missing_value(source: &str, Key { name, valid, .. }: &Key) -> OptionsErro
     )
 }
 
-/// The settings' names, as errors list them.
+/// Returns the settings' names for an error message.
 pub fn names<'a>(keys: impl IntoIterator<Item = &'a Key>) -> String {
     keys.into_iter().map(|key| key.name).collect::<Vec<_>>().join(", ")
 }

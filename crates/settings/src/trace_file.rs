@@ -11,12 +11,12 @@ pub struct TraceFile(Option<String>);
 const OFF: &str = "off";
 
 impl TraceFile {
-    /// Nothing is recorded.
+    /// Returns the value that turns recording off.
     pub fn off() -> Self {
         Self(None)
     }
 
-    /// Its path, in which `%p` stands for the process number.
+    /// Returns its path, in which `%p` stands for the process ID.
     pub fn path(&self) -> Option<&str> {
         self.0.as_deref()
     }

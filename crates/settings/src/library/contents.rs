@@ -51,15 +51,15 @@ pub struct Code {
 }
 
 impl Contents {
-    /// True if a VM loads the library as an agent; false if the program loads it, and it asks for JVMPI by
-    /// `GetEnv`.
+    /// Returns true if a VM loads the library as an agent. Returns false if the program loads it, and it
+    /// asks for JVMPI by `GetEnv`.
     #[must_use]
     pub fn is_agent(&self) -> bool {
         self.entry_points.contains(&"JVM_OnLoad")
     }
 
-    /// True if the code contains a version of JVMPI, which `GetEnv` takes, as a constant of an instruction of
-    /// x86.
+    /// Returns true if an x86 instruction in the code has a version of JVMPI, as passed to `GetEnv`, as a
+    /// constant.
     fn names_a_version(&self) -> bool {
         let versions =
             [JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].map(i32::to_le_bytes);
@@ -85,20 +85,20 @@ pub struct Linkage {
     pub defined: Vec<String>,
 }
 
-/// Looks into the file of a library without loading it: that of an agent, or one of JNI that seems to ask for
+/// Examines the file of a library without loading it. The library is an agent, or a JNI library that seems to ask for
 /// JVMPI.
 ///
 /// # Errors
-/// The same as of [`examine`](super::examine).
+/// The errors of [`examine`](super::examine).
 pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
     let data = read_file(path)?;
     contents_of(path, &data)
 }
 
-/// Looks into these bytes of the file of an agent's library.
+/// Examines the bytes of the file of an agent's library.
 ///
 /// # Errors
-/// The same as of [`examine`](super::examine).
+/// The errors of [`examine`](super::examine).
 pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
     let data = Bounded(data);
     let examined = match data.0.get(..5) {
@@ -121,7 +121,7 @@ pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
 /// Reads the [`Linkage`] of the library in this file, which need not be an agent.
 ///
 /// # Errors
-/// The file cannot be read, is no library for this machine, or is damaged.
+/// Fails if the file cannot be read, is not a library for this machine, or is damaged.
 pub fn linkage(path: &Path) -> Result<Linkage, LibraryError> {
     linkage_of(path, &read_file(path)?)
 }
@@ -129,7 +129,7 @@ pub fn linkage(path: &Path) -> Result<Linkage, LibraryError> {
 /// Reads the [`Linkage`] of the library with these bytes.
 ///
 /// # Errors
-/// It is no library for this machine, or is damaged.
+/// Fails if the file is not a library for this machine, or is damaged.
 pub fn linkage_of(path: &Path, data: &[u8]) -> Result<Linkage, LibraryError> {
     let damaged =
         |error: object::Error| LibraryError::Damaged { path: path.into(), what: error.to_string() };
@@ -205,7 +205,7 @@ impl<'data> ReadRef<'data> for Bounded<'data> {
     }
 }
 
-/// The bytes of a regular file that is no larger than a library can be.
+/// Reads a regular file, and refuses a file that is too large for a library.
 fn read_file(path: &Path) -> Result<Vec<u8>, LibraryError> {
     const LARGEST: u64 = 1 << 30;
     let read = || {
@@ -270,7 +270,7 @@ mod tests {
     use crate::library::testing::{AGENT, Directory, complaint};
     use std::fs;
 
-    /// Each section by itself is right: only together they are more than the file has.
+    /// Each section alone is valid, but together they are larger than the file.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn overlapping_sections_of_code_are_refused() {

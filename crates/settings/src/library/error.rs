@@ -88,7 +88,7 @@ pub enum LibraryError {
     },
 }
 
-/// The name and the options in `libNAME,OPTIONS.so`.
+/// Splits `libNAME,OPTIONS.so` into the name and the options.
 fn colon_forgotten(file_name: &str) -> Option<(&str, &str)> {
     let text = file_name.strip_prefix("lib")?.strip_suffix(".so")?;
     text.split_once([',', '=']).filter(|(name, _)| !name.is_empty())
