@@ -34,10 +34,10 @@ impl Agent {
         Ok(Self { name, options: Some(options.into()) })
     }
 
-    /// The agent's library. None if it was given by name, so that only the JVM can find it.
+    /// Returns the agent's library. None if it was given by name, so that only the JVM can find it.
     ///
     /// # Errors
-    /// There is no file of this path.
+    /// Fails if there is no file of this path.
     fn library(&self) -> Result<Option<PathBuf>, LibraryError> {
         let given = Path::new(&self.name);
         let is_file_name = self.name.as_bytes().ends_with(b".so");
@@ -77,7 +77,7 @@ impl Agent {
     /// Loads it into a running JVM, with these settings of libjvmpi.so.
     ///
     /// # Errors
-    /// The same as for [`Self::attach`]; also a line about a bad setting.
+    /// Fails like [`Self::attach`], and for a bad setting.
     pub fn attach_with(
         &self,
         settings: &[String],
@@ -97,7 +97,7 @@ impl Agent {
         attach::load_agent(process, &files, commands, waiting)
     }
 
-    /// The path of its library if it is known; it can be that of an agent.
+    /// Checks the agent's library, and returns its path if it is known.
     fn examined(&self) -> Result<Option<PathBuf>, String> {
         let library = self.library().map_err(|error| error.to_string())?;
         if let Some(path) = &library {
@@ -119,8 +119,8 @@ impl Agent {
     }
 }
 
-/// The directories of `LD_LIBRARY_PATH`. An empty one, as an empty variable has it, would be the working directory, where
-/// anybody may have put a library.
+/// Returns the directories of `LD_LIBRARY_PATH`. An empty entry would mean the working directory, into which another
+/// user may have put a library, so it is left out.
 pub fn library_path() -> Vec<PathBuf> {
     let path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     env::split_paths(&path).filter(|directory| !directory.as_os_str().is_empty()).collect()

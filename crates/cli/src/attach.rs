@@ -78,7 +78,7 @@ pub fn load_agent(
     Ok(())
 }
 
-/// The command that has a JVM load an agent library.
+/// Returns the command that makes a JVM load an agent library.
 fn load_command(library: &Path, options: &OsStr) -> Vec<u8> {
     let arguments = [b"load", library.as_os_str().as_bytes(), b"true", options.as_bytes()];
     const { assert!(ARGUMENTS + 1 == 4) };
@@ -114,7 +114,7 @@ impl<'a> View<'a> {
         Ok(Self { process, root: open("root")?, working_directory: open("cwd")? })
     }
 
-    /// A library, which this process sees under this path.
+    /// Finds the source of a library, given by the path under which this process sees it.
     fn source(&self, library: &Path) -> Result<Source, String> {
         let name = library.file_name().unwrap_or_default();
         if let Some(loaded) = self.process.loaded(name)
@@ -149,12 +149,12 @@ impl<'a> View<'a> {
         is_as_long && there.take(length).read_to_end(&mut read).is_ok() && read == content
     }
 
-    /// The `/tmp` in which a JVM opens its socket.
+    /// Returns the `/tmp` in which the JVM opens its socket.
     fn tmp(&self) -> io::Result<Directory> {
         self.root.directory_in_root(Path::new("/tmp"))
     }
 
-    /// A connection with the JVM, which opens its socket now if it has not done so before.
+    /// Connects to the JVM. Makes it open its socket first if it has not done so.
     fn connect(&self, waiting: &Waiting) -> Result<UnixStream, String> {
         let process = self.process;
         match self.connection(waiting)? {
@@ -190,7 +190,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The JVM's own name for its socket.
+    /// Returns the path of the JVM's socket, as the JVM sees it.
     fn socket(&self) -> String {
         format!("/tmp/.java_pid{}", self.process.own_number)
     }

@@ -82,18 +82,18 @@ impl Channel {
         Ok(Self { listener, address, secrets })
     }
 
-    /// The options of HPROF with which a running JVM connects.
+    /// Returns the options of HPROF with which a running JVM connects.
     pub fn options(&self) -> String {
         format!("{},secret={}", self.option(), self.secrets.of_jvms)
     }
 
-    /// The option with which a program connects that has the [secret](Self::secret) in its environment. Its
-    /// options can be seen by all users.
+    /// Returns the option with which a started program connects. All users can see the program's options, so the
+    /// [secret](Self::secret) is in its environment.
     pub fn option(&self) -> String {
         format!("channel={}", self.address)
     }
 
-    /// The variable of the environment that has the secret, and the secret.
+    /// Returns the environment variable for the secret, and the secret.
     pub fn secret(&self) -> (&'static str, &str) {
         (SECRET, &self.secrets.of_jvms)
     }
@@ -206,7 +206,7 @@ fn name_stranger(peer: SocketAddr) {
     }
 }
 
-/// A number that nobody can guess, in hexadecimal.
+/// Returns an unpredictable number in hexadecimal.
 fn secret() -> io::Result<String> {
     let mut bytes = [0; SECRET_LENGTH / 2];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -247,7 +247,7 @@ fn is_other_network(process: &Path) -> Result<bool, String> {
     Ok(network(Path::new("/proc/self")).is_ok_and(|ours| ours != theirs))
 }
 
-/// A port on the loopback interface of the process's own network, which only root can open.
+/// Opens a port on the loopback interface of the process's own network. Only root can do that.
 fn in_network_of(process: &Path) -> io::Result<TcpListener> {
     let namespace = File::open(process.join("ns/net"))?;
     // Only the thread that has entered the other network is in it.

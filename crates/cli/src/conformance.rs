@@ -112,7 +112,7 @@ fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> 
     Ok(results)
 }
 
-/// Each JVM that starts with each of these collectors that it has, or with all.
+/// Returns each JVM that starts, with each of these collectors that it has, or with all if none are given.
 fn places(jvms: &[jvms::Jvm], collectors: &[String]) -> Vec<Place> {
     let mut places = Vec::new();
     for jvm in jvms.iter().filter(|jvm| probe::starts(jvm).is_ok()) {
@@ -143,7 +143,7 @@ fn places(jvms: &[jvms::Jvm], collectors: &[String]) -> Vec<Place> {
     places
 }
 
-/// The directories of the first `jni.h` that there is.
+/// Returns the include directories of the first JVM that has `jni.h`.
 fn jni_include(jvms: &[jvms::Jvm]) -> Result<Vec<PathBuf>, String> {
     let includes = jvms.iter().map(|jvm| jvm.home.join("include"));
     let found = includes.into_iter().find(|include| include.join("jni.h").is_file());

@@ -24,15 +24,15 @@ impl Directory {
     /// Opens a directory of this process's own, or one that the kernel names, such as `/proc/PID/root`.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
         open_at(libc::AT_FDCWD, path.as_os_str(), PATH_ONLY | libc::O_DIRECTORY, 0).map(Self)
     }
 
-    /// The same directory once more.
+    /// Duplicates the handle of the directory.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     pub fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
@@ -119,7 +119,7 @@ impl Directory {
     /// Creates a file, for its owner alone.
     ///
     /// # Errors
-    /// The system's; something that has the name already, such as a link, is an error.
+    /// Returns the error of the system. It is an error if the name exists already, for example as a link.
     pub fn create(&self, name: &OsStr) -> io::Result<File> {
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
         open_at(self.0.as_raw_fd(), name, flags, 0o600).map(File::from)
@@ -146,7 +146,7 @@ impl Directory {
     /// Removes a file, or a directory that is empty.
     ///
     /// # Errors
-    /// The system's.
+    /// Returns the error of the system.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         let name = CString::new(name.as_bytes())?;
         let remove = |flags| {
@@ -164,7 +164,7 @@ impl Directory {
 /// or data into it.
 ///
 /// # Errors
-/// One line.
+/// Returns one line if the directory cannot be created.
 pub fn temporary(prefix: &str) -> Result<TempDir, String> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix).permissions(fs::Permissions::from_mode(0o700));

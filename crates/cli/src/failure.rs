@@ -19,12 +19,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The same with another exit status than 1.
+    /// Replaces the exit status 1 by another one.
     pub fn with_status(self, status: u8) -> Self {
         Self { status, ..self }
     }
 
-    /// Says it on standard error.
+    /// Prints the failure on standard error, and returns its exit status.
     pub fn report(self) -> ExitCode {
         // Parts of it may come from a file or a JVM of another user.
         eprintln!("jvmpi: error: {}", printable(&self.message));

@@ -39,8 +39,8 @@ pub fn with_jvm_option(
 
 const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
-/// A word of `JAVA_TOOL_OPTIONS`, where white space separates words and either kind of quotes keeps
-/// it; a backslash protects nothing.
+/// Quotes a word for `JAVA_TOOL_OPTIONS`. There, white space separates words outside of either kind
+/// of quotes, and a backslash protects nothing.
 fn quoted(word: &OsStr) -> OsString {
     let is_special =
         |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b || b"'\"".contains(byte);
@@ -74,7 +74,7 @@ fn with_settings(settings: &[String]) -> Result<OsString, String> {
     Ok(all)
 }
 
-/// Why a program was not started.
+/// Returns the failure to start a program, with the reason.
 pub fn not_executed(program: &OsStr, error: &io::Error) -> Failure {
     let (why, status) = match error.kind() {
         io::ErrorKind::NotFound => {

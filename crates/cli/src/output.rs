@@ -70,10 +70,10 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Creates the file next to its place, so that a failure shows now.
+    /// Creates the file next to its final place, so that a failure is reported early.
     ///
     /// # Errors
-    /// One line.
+    /// Returns one line if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, String> {
         let create = || {
             let place = WholeFile::new(path)?;
@@ -83,10 +83,10 @@ impl NewFile {
         create().map_err(|error| cannot_write(path, &error))
     }
 
-    /// Has `write` write it, and puts it in its place.
+    /// Lets `write` write the contents, and moves the file to its final place.
     ///
     /// # Errors
-    /// One line; nothing is left of the file then.
+    /// Returns one line if the file cannot be written. The file is removed.
     pub fn finish<T>(
         mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<T>,

@@ -37,7 +37,7 @@ impl fmt::Display for Process {
 }
 
 impl Process {
-    /// The JVM of this number.
+    /// Returns the JVM with this process ID.
     ///
     /// # Errors
     /// Returns an error if there is no such process, if it is no JVM, or, with its user, if it is not accessible.
@@ -103,7 +103,7 @@ impl Process {
         PathBuf::from(format!("/proc/{}", self.number))
     }
 
-    /// The system's number of the process.
+    /// Returns the process ID.
     pub fn number(&self) -> libc::pid_t {
         self.number
     }
@@ -124,7 +124,7 @@ impl Process {
         }
     }
 
-    /// True if the process is stopped by a signal, such as SIGSTOP.
+    /// Returns true if the process is stopped by a signal, such as SIGSTOP.
     pub fn is_stopped(&self) -> bool {
         let stat = fs::read_to_string(self.directory().join("stat")).unwrap_or_default();
         // Behind the name, which may contain anything.
@@ -177,14 +177,14 @@ impl Process {
         Ok(user)
     }
 
-    /// Its command line, with blanks between the arguments.
+    /// Returns its command line, with spaces between the arguments.
     pub fn command_line(&self) -> String {
         let bytes = fs::read(self.directory().join("cmdline")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         text.trim_end_matches('\0').replace('\0', " ")
     }
 
-    /// The version of its JDK, as in `Java 17.0.9`.
+    /// Returns the version of its JDK, such as `Java 17.0.9`.
     pub fn java(&self) -> Option<String> {
         let libjvm = self.loaded(OsStr::new("libjvm.so"))?;
         // lib/server/libjvm.so
@@ -193,7 +193,7 @@ impl Process {
         version_in(root.file_in_root(&release).ok()?)
     }
 
-    /// The path of a library of this name that the process has loaded, whatever the version behind it. The dynamic
+    /// Returns the path of a library of this name, of any version, that the process has loaded. The dynamic
     /// loader knows the library by this path, also if the file has been replaced or removed.
     pub fn loaded(&self, name: &OsStr) -> Option<PathBuf> {
         let maps = fs::read_to_string(self.directory().join("maps")).ok()?;
@@ -215,12 +215,12 @@ impl Process {
     }
 }
 
-/// The version of the JDK in this directory, as in `Java 17.0.9`.
+/// Returns the version of the JDK in this directory, such as `Java 17.0.9`.
 pub fn version_of_jdk(home: &Path) -> Option<String> {
     version_in(File::open(home.join("release")).ok()?)
 }
 
-/// The version in the file `release` of a JDK.
+/// Returns the version in the file `release` of a JDK.
 fn version_in(release: File) -> Option<String> {
     const LARGEST: u64 = 1 << 16;
     let mut text = String::new();
@@ -229,14 +229,14 @@ fn version_in(release: File) -> Option<String> {
     Some(format!("Java {}", version.trim_matches('"')))
 }
 
-/// The paths in the text of `/proc/PID/maps`. An upgrade of a package replaces files that are mapped.
+/// Returns the paths in the text of `/proc/PID/maps`. An upgrade of a package replaces files that are mapped.
 fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
     // Addresses, permissions, offset, device, inode and path, which may have blanks in it.
     let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
     paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path))
 }
 
-/// `libfoo.so` of `libfoo.so.1`.
+/// Returns the name without the version: `libfoo.so` for `libfoo.so.1`.
 pub fn without_version(library: &OsStr) -> &[u8] {
     const END: &[u8] = b".so";
     let name = library.as_bytes();
@@ -290,7 +290,7 @@ impl Identity {
     }
 }
 
-/// The user's name, or number if there is none.
+/// Returns the user's name, or the user ID if there is none.
 fn name_of(user: libc::uid_t) -> String {
     // SAFETY: no other thread of this command asks for users, so that nothing overwrites the entry.
     let entry = unsafe { libc::getpwuid(user) };

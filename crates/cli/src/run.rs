@@ -38,7 +38,7 @@ pub struct Arguments {
     program: Vec<OsString>,
 }
 
-/// `jvmpi run`; returns only if no program is started.
+/// Runs `jvmpi run`. Returns only if no program is started.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(pid) = arguments.pid {
         let process = Process::jvm(pid)?;

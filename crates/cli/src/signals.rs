@@ -20,8 +20,8 @@ pub struct Signal {
     pub is_ours_alone: bool,
 }
 
-/// From now on these signals do not end the process: `hear` is called for each, on a thread of its
-/// own. To be called before other threads are started.
+/// Calls `hear` for each of these signals, on a thread of its own, instead of ending the process. To
+/// be called before other threads are started.
 pub fn listen(mut hear: impl FnMut(Signal) + Send + 'static) {
     let heard = set();
     // SAFETY: the set is initialised.

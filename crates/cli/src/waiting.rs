@@ -33,12 +33,12 @@ const EXTRA: Duration = Duration::from_millis(900);
 /// Extra time if the JVM rewrites all classes when it loads the agent: JDK 11 needs several seconds for that.
 const EXTRA_TO_REWRITE: Duration = Duration::from_secs(20);
 
-/// A wait ends so long after a signal. A JVM that is about to answer has already done what it was asked to do. It must be less
-/// than the second within which the command ends.
+/// The time from a signal to the end of a wait. A JVM that is about to answer has already executed its command. It is
+/// less than the second within which the command must end.
 const GRACE: Duration = Duration::from_millis(500);
 
 impl Default for Waiting {
-    /// No wait ends because of the time.
+    /// Returns a value that sets no time limit for waits.
     fn default() -> Self {
         Self { interrupted: Arc::default(), end: None, extra: EXTRA, patience: Arc::default() }
     }
@@ -59,7 +59,7 @@ impl Waiting {
     }
 
     /// # Errors
-    /// Why the wait for an answer of the process is over.
+    /// Returns the reason if the wait for an answer of the process is over.
     pub fn check(&self, process: &Process) -> Result<(), String> {
         if self.interrupted.get().is_some_and(|since| since.elapsed() >= GRACE) {
             return Err(format!("interrupted before the JVM {process} answered"));
@@ -72,16 +72,16 @@ impl Waiting {
         Ok(())
     }
 
-    /// True if the process has had the extra time since the end of the user's time.
+    /// Returns true if the process has used the extra CPU time since the end of the user's time.
     fn is_idle(&self, process: &Process) -> bool {
         let mut patience = self.patience.lock().unwrap_or_else(PoisonError::into_inner);
         patience.get_or_insert_with(|| process.patience(self.extra)).left().is_zero()
     }
 
-    /// Connects with a socket, also if that takes no connections at the moment. The result of the attempt is inside.
+    /// Connects to a socket, and waits while it accepts no connections. The inner result is that of the attempt.
     ///
     /// # Errors
-    /// Why the wait is over.
+    /// Returns the reason if the wait is over.
     pub fn connect(
         &self,
         process: &Process,
@@ -101,14 +101,14 @@ impl Waiting {
     /// Sends a command and reads the answer to its end.
     ///
     /// # Errors
-    /// Why there is none, or why the wait is over.
+    /// Returns the reason if there is no answer or the wait is over.
     pub fn ask(
         &self,
         process: &Process,
         socket: &mut UnixStream,
         command: &[u8],
     ) -> Result<Vec<u8>, String> {
-        /// No JVM says more.
+        /// The maximum length of an answer; no JVM sends more.
         const MOST: usize = 1 << 16;
         let failed = |error| format!("the JVM {process} has not answered: {error}");
         socket.set_read_timeout(Some(LOOK)).map_err(failed)?;
@@ -138,7 +138,7 @@ impl Waiting {
     }
 }
 
-/// True if the time of one look was over, or a signal came.
+/// Returns true if one read timed out, or a signal arrived.
 fn is_no_failure(error: &io::Error) -> bool {
     matches!(
         error.kind(),

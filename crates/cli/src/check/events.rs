@@ -26,8 +26,8 @@ const CALLED: [u64; 2] = [
     offset_of!(JVMPI_Interface, RequestEvent) as u64,
 ];
 
-/// The names of the events, in the order of their numbers; None if the code is for a machine that is
-/// not understood.
+/// Returns the names of the events, in the order of their numbers. None if the code is for an
+/// unsupported machine.
 pub fn used_in(code: &[Code]) -> Option<Vec<&'static str>> {
     if !cfg!(target_arch = "x86_64") {
         return None;

@@ -130,7 +130,7 @@ impl Findings {
     }
 }
 
-/// The items with commas in between.
+/// Joins the items with commas.
 fn list(items: impl IntoIterator<Item: Display>) -> String {
     let items = items.into_iter().map(|item| printable(&item.to_string()).into_owned());
     let items: Vec<String> = items.collect();

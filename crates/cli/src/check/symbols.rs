@@ -65,12 +65,12 @@ pub fn missing(path: &Path) -> Missing {
     missing
 }
 
-/// True if the library of the JVM defines the symbol. It is loaded before any agent.
+/// Returns true if the JVM's library, which is loaded before any agent, defines the symbol.
 fn is_of_the_vm(symbol: &str) -> bool {
     symbol.starts_with("JNI_") || symbol.starts_with("JVM_")
 }
 
-/// True if the JVM has loaded the library before any agent.
+/// Returns true if the JVM loads the library before any agent.
 fn is_library_of_the_vm(name: &str) -> bool {
     name == "libjvm.so"
 }
@@ -83,7 +83,7 @@ impl Cache {
         Self::parse(&fs::read("/etc/ld.so.cache").unwrap_or_default())
     }
 
-    /// A head of 48 bytes, then entries: flags, where the name is, where the path is, and more, in 24 bytes.
+    /// Parses a head of 48 bytes, then entries of 24 bytes: flags, offset of the name, offset of the path, and more.
     fn parse(bytes: &[u8]) -> Self {
         const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
         const HEAD: usize = 48;
@@ -111,8 +111,8 @@ impl Cache {
         Self(paths)
     }
 
-    /// The library of this name that `requirer` gets, in a process where `root` was loaded first of them. The loader takes
-    /// the first for this machine.
+    /// Finds the library of this name that `requirer` gets, in a process that loaded `root` first. The loader takes the
+    /// first library for this machine.
     fn find(
         &self,
         name: &str,
@@ -145,13 +145,13 @@ impl Cache {
     }
 }
 
-/// The directories that a search path of this library stands for.
+/// Returns the directories of a search path of this library.
 fn search_path(path: &Option<String>, library: &Path) -> Vec<PathBuf> {
     let entries = path.iter().flat_map(|path| path.split(':')).take(MOST);
     entries.filter_map(|entry| expanded(entry, library)).collect()
 }
 
-/// The directory that an entry of a library's search path stands for. None if it is relative to what is not known.
+/// Returns the directory of an entry of a library's search path. None if it is relative to an unknown directory.
 fn expanded(entry: &str, library: &Path) -> Option<PathBuf> {
     let origin = library.parent()?.to_str()?;
     let path = entry.replace("${ORIGIN}", origin).replace("$ORIGIN", origin);

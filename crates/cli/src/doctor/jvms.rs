@@ -37,13 +37,13 @@ impl Jvm {
         })
     }
 
-    /// Its launcher.
+    /// Returns the path of its launcher.
     pub fn java(&self) -> PathBuf {
         self.home.join("bin/java")
     }
 }
 
-/// All that lie where runtimes are usually put, the oldest version first.
+/// Returns all JVMs in the usual directories, the oldest version first.
 pub fn found() -> Vec<Jvm> {
     let jvms = homes(|name| env::var_os(name)).into_iter().filter_map(|home| Jvm::at(&home));
     let by_home = jvms.map(|jvm| (jvm.home.clone(), jvm));
@@ -108,7 +108,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// The numbers in a version, by which versions are compared.
+/// Returns the numbers in a version, by which versions are compared.
 fn numbers(version: &str) -> Vec<u32> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
 }

@@ -28,7 +28,7 @@ pub fn starts(jvm: &Jvm) -> Result<(), String> {
     run(jvm, &["-version"], "").map(drop)
 }
 
-/// The collectors that the JVM was built with, each by name and flag.
+/// Returns the collectors with which the JVM was built, each with name and flag.
 pub fn collectors(jvm: &Jvm) -> Vec<(&'static str, &'static str)> {
     let has = |(_, flag): &(&str, &str)| run(jvm, &[flag, "-version"], "").is_ok();
     COLLECTORS.into_iter().filter(has).collect()
@@ -38,10 +38,10 @@ pub fn collectors(jvm: &Jvm) -> Vec<(&'static str, &'static str)> {
 pub struct Program(TempDir);
 
 impl Program {
-    /// Puts it there.
+    /// Writes the class file of the program into a temporary directory.
     ///
     /// # Errors
-    /// One line.
+    /// Returns one line if the file cannot be written.
     pub fn new() -> Result<Self, String> {
         let directory = directory::temporary("jvmpi-doctor-")?;
         let path = directory.path().join("Probe.class");
@@ -94,7 +94,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// By its own account: `calls=… objects=… arrays=…`.
+    /// Parses the line that the program prints: `calls=… objects=… arrays=…`.
     fn said(line: &str) -> Option<Self> {
         let count = |name: &str| {
             let mut words = line.split_ascii_whitespace();
@@ -107,7 +107,7 @@ impl Counts {
         })
     }
 
-    /// By that of HPROF.
+    /// Returns the counts of HPROF's profile.
     fn told(profile: &Profile) -> Self {
         let is_in = |trace: TraceSerial, method: &str| {
             let innermost = profile.traces.frames_of(trace).first();

@@ -6,7 +6,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A JVM that runs already.
+/// Describes the recording of a running JVM.
 pub fn of_process(pid: libc::pid_t, process: &Process) -> Recording {
     Recording {
         command: process.command_line(),
@@ -16,7 +16,7 @@ pub fn of_process(pid: libc::pid_t, process: &Process) -> Recording {
     }
 }
 
-/// A program that was started as this process.
+/// Describes the recording of a program that was started as this process.
 pub fn of_program(program: &[OsString], pid: u32) -> Recording {
     let words: Vec<_> = program.iter().map(|word| word.to_string_lossy()).collect();
     Recording {

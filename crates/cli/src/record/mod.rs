@@ -120,24 +120,24 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
-    /// True if HPROF has a JVM that it is attached to rewrite its classes.
+    /// Returns true if HPROF makes an attached JVM rewrite its classes.
     fn rewrites(&self) -> bool {
         self.calls || self.alloc
     }
 
-    /// The settings of libjvmpi.so; those that the user gives count.
+    /// Returns the settings of libjvmpi.so. The user's settings override the others.
     fn settings(&self) -> Vec<String> {
         let of_locks = self.locks.then(|| "park=monitor".to_owned());
         of_locks.into_iter().chain(self.settings.iter().cloned()).collect()
     }
 
-    /// The time from one CPU sample to the next, if CPU time is sampled.
+    /// Returns the interval between two CPU samples, if CPU time is sampled.
     fn sampling_interval(&self) -> Option<Duration> {
         let samples = self.hprof_options().starts_with("cpu=samples");
         samples.then(|| Duration::from_millis(self.interval.into()))
     }
 
-    /// The options of HPROF, without where it connects to.
+    /// Returns the options of HPROF, without the address of the connection.
     fn hprof_options(&self) -> String {
         let cpu = match (self.cpu, self.calls, self.alloc || self.locks) {
             (_, true, _) => Some("cpu=times"),
@@ -534,7 +534,7 @@ impl Recording {
     }
 }
 
-/// The exit status of a program as shells have it.
+/// Returns the exit status of a program, by the rules of shells.
 fn status_of(status: io::Result<ExitStatus>) -> u8 {
     let status = status.ok();
     let code =
@@ -606,7 +606,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// `profile-2.svg` for `profile.svg`.
+/// Adds a number to a file name: `profile-2.svg` for `profile.svg`.
 fn numbered(path: &Path, number: u32, format: Format) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.len() - format.extension().len();

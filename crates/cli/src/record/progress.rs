@@ -15,12 +15,12 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// Of a process that does not write here.
+    /// Creates the progress display for a process that does not write to this terminal.
     pub fn line(of: String) -> Self {
         if io::stderr().is_terminal() { Self::Line(of) } else { Self::None }
     }
 
-    /// Of a program that may write here itself.
+    /// Creates the progress display for a program that may itself write to this terminal.
     pub fn title() -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
         if is_dumb || !io::stderr().is_terminal() {
@@ -31,7 +31,7 @@ impl Progress {
         Self::Title
     }
 
-    /// It is getting ready.
+    /// Shows that the JVM is being attached to.
     pub fn show_attaching(&self, rewrites: bool) {
         if let Self::Line(of) = self {
             let rewriting = if rewrites { " and rewriting its classes" } else { "" };
@@ -39,7 +39,7 @@ impl Progress {
         }
     }
 
-    /// So long by now.
+    /// Shows the seconds since the start.
     pub fn show(&self, seconds: u64) {
         match self {
             Self::Line(of) => {

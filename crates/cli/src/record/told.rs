@@ -21,10 +21,10 @@ pub struct Told {
 }
 
 impl Told {
-    /// Takes what has come.
+    /// Takes the bytes that have arrived.
     ///
     /// # Errors
-    /// Why it makes no sense. Nothing more is to be taken then.
+    /// Returns the reason if the data is malformed. The caller must not pass more data then.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         let Self { reader, kept, snapshot, taken, has_all, notes } = self;
         reader.take(bytes, |told| match told {
@@ -51,8 +51,8 @@ impl Told {
         self.taken
     }
 
-    /// All of it, when nothing more comes, and whether it ends with the last dump, as that of a JVM does which has
-    /// come to its end. None if it is nothing.
+    /// Returns the whole profile at the end of the data. The flag is true if it ends with the final dump, which a JVM
+    /// sends when it exits. None if there is no data.
     pub fn into_file(mut self) -> Option<(File, bool)> {
         let mut sections = self.kept;
         if self.snapshot.is_empty() {
