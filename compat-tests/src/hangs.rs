@@ -54,10 +54,10 @@ impl Program {
         self != Self::Virtual || jdk.feature >= 21
     }
 
-    /// Runs it once.
+    /// Runs the program once.
     ///
     /// # Errors
-    /// It hung, crashed, or ended in another way than it should, and where its files lie.
+    /// Returns the way in which the run failed (a hang, a crash or a wrong result) and the folder of its files.
     pub fn run(self, setting: &Setting<'_>, case: &str) -> Result<(), String> {
         let vm = Vm::new(setting.jdk, setting.gc, case);
         let mut launch = self.launch(&vm)?;

@@ -532,7 +532,7 @@ impl Running {
     /// Runs `jcmd` of this JDK on the process.
     ///
     /// # Errors
-    /// The message of `jcmd` if it fails.
+    /// Fails with the message of `jcmd`.
     pub fn jcmd(&self, jdk: &Jdk, arguments: &[&str]) -> Result<(), String> {
         let directory = self.directory.join("jcmd");
         fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;

@@ -159,10 +159,10 @@ pub enum Request {
 }
 
 impl Request {
-    /// Reads the string. `process` stands for `%p` in a file's name.
+    /// Parses the string. `process` replaces `%p` in a file's name.
     ///
     /// # Errors
-    /// The first option that is wrong.
+    /// Returns the first invalid option.
     pub fn parse(text: &str, process: u32) -> Result<Self, Refusal> {
         if text == "help" {
             return Ok(Self::Help);

@@ -193,10 +193,10 @@ pub struct Entry<'a> {
 }
 
 impl Trace {
-    /// Opens the file of this path.
+    /// Opens the recording in the file of this path.
     ///
     /// # Errors
-    /// It is not one.
+    /// Fails if the file cannot be read or is not a recording.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let unreadable = |error: std::io::Error| TraceError::Unreadable(error.to_string());
         let file = File::open(path).map_err(unreadable)?;
@@ -205,10 +205,10 @@ impl Trace {
         Self::new(Bytes::Mapped(map.map_err(unreadable)?))
     }
 
-    /// The recording in these bytes.
+    /// Returns the recording in these bytes.
     ///
     /// # Errors
-    /// It is not one.
+    /// Fails if the bytes are not a recording.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, TraceError> {
         Self::new(Bytes::Owned(bytes))
     }
@@ -275,10 +275,10 @@ impl Trace {
         self.about.get(key).map_or("", String::as_str)
     }
 
-    /// Checks that the recorded pointers have the size of this process's, which a replay needs.
+    /// Checks that the recorded pointers have the size of this process's pointers, which a replay needs.
     ///
     /// # Errors
-    /// One line about the recording.
+    /// Returns one line if the sizes differ.
     pub fn check_word_size(&self) -> Result<(), String> {
         let bits = |bytes: usize| bytes.saturating_mul(8);
         let recorded = self.about("word").parse().map_or(0, bits);

@@ -110,10 +110,10 @@ impl Drop for Buffers {
 }
 
 impl Recorder {
-    /// Begins to record in this file, for the layer in this slot. `%p` in its name is the process number.
+    /// Begins to record in this file, for the layer in this slot. `%p` in its name stands for the process ID.
     ///
     /// # Errors
-    /// One line.
+    /// Returns one line if the file cannot be created or another agent records in it.
     pub fn start(slot: usize, path: &str, about: &About) -> Result<Self, String> {
         let path = PathBuf::from(path.replace("%p", &std::process::id().to_string()));
         let mut recordings = lock(&RECORDINGS);
@@ -168,7 +168,7 @@ impl Recorder {
         made.ok().flatten()
     }
 
-    /// Records a call, which `body` makes.
+    /// Runs `body`, which makes the call, and records the call.
     ///
     /// # Safety
     /// The arguments are what an agent passes to the function.

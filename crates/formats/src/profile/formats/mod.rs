@@ -90,7 +90,7 @@ impl std::error::Error for UnknownFormat {}
 ///
 /// # Errors
 ///
-/// Besides those of `out`: `Unsupported` for another format, or one that this build does not have.
+/// Returns the errors of `out`, and `Unsupported` for another format or one that this build lacks.
 pub fn write_stacks(
     profile: &Profile,
     format: Format,

@@ -51,10 +51,10 @@ pub struct StreamReader {
 type Result<T> = std::result::Result<T, String>;
 
 impl StreamReader {
-    /// Takes the next bytes, and passes on what is whole.
+    /// Takes the next bytes, and passes on all complete records.
     ///
     /// # Errors
-    /// Why they make no sense. Nothing more is to be taken then.
+    /// Returns the reason if the bytes are malformed. The caller must not pass more bytes then.
     pub fn take(&mut self, bytes: &[u8], mut told: impl FnMut(Told)) -> Result<()> {
         self.rest.extend_from_slice(bytes);
         if !self.has_begun && self.rest.first().is_some_and(|tag| *tag != tag::BEGIN) {

@@ -161,7 +161,7 @@ impl Replay {
 /// Replays the recording into the agent of this library, once in a process.
 ///
 /// # Errors
-/// The library is no agent, or refuses to run; one line.
+/// Returns one line if the library is not an agent, or refuses to run.
 pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<Summary, String> {
     let (on_load, on_unload) = library::open(library)?;
     // SAFETY: the library stays loaded, and its functions are an agent's.
@@ -171,10 +171,10 @@ pub fn replay(trace: Trace, library: &Path, options: Option<CString>) -> Result<
 /// Replays the recording into the agent with these functions, once in a process.
 ///
 /// # Errors
-/// The agent refuses to run; one line.
+/// Returns one line if the agent refuses to run.
 ///
 /// # Safety
-/// A VM could call the functions, now and as long as the process runs.
+/// The functions must be those of an agent, and must stay loaded as long as the process runs.
 pub unsafe fn replay_functions(
     trace: Trace,
     on_load: JVM_OnLoad,
