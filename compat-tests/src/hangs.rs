@@ -48,7 +48,7 @@ impl Program {
         }
     }
 
-    /// True if the JDK can run it.
+    /// Returns true if the JDK can run it.
     #[must_use]
     pub fn runs_on(self, jdk: &Jdk) -> bool {
         self != Self::Virtual || jdk.feature >= 21

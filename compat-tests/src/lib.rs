@@ -59,7 +59,7 @@ pub fn machine_dir() -> PathBuf {
     target_dir().join(std::env::var_os("CARGO_BUILD_TARGET").unwrap_or_default())
 }
 
-/// The path as text.
+/// Returns the path as text.
 ///
 /// # Errors
 /// If it is not UTF-8: the JVM's options are passed as text here.

@@ -132,7 +132,7 @@ fn tomcat(vm: &Vm<'_>) -> Result<Found, String> {
     })
 }
 
-/// The Closure Compiler, whose jar is downloaded from npm once.
+/// Returns the Closure Compiler, whose jar is downloaded from npm once.
 fn closure(vm: &Vm<'_>) -> Result<Found, String> {
     if vm.jdk.feature < 21 {
         return Ok(Found::Missing("it needs JDK 21".to_owned()));

@@ -56,7 +56,7 @@ pub struct Vm<'a> {
 }
 
 impl<'a> Vm<'a> {
-    /// A JVM for the case of this name; its runs leave their files in a folder of that name.
+    /// Returns a JVM for the case of this name; its runs leave their files in a folder of that name.
     #[must_use]
     pub fn new(jdk: &'a Jdk, gc: Gc, case: &str) -> Self {
         let directory = build::output_dir().join("runs").join(case);
@@ -638,7 +638,7 @@ impl Running {
     }
 }
 
-/// The text of a file, empty if there is none. The JVM's strings need not be UTF-8.
+/// Returns the text of a file, empty if there is none. The JVM's strings need not be UTF-8.
 fn read(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
@@ -674,19 +674,19 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The report of the agent.
+    /// Returns the report of the agent.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.reports[0]
     }
 
-    /// The reports of the agents started by [`Launch::another_agent`], in that order.
+    /// Returns the reports of the agents started by [`Launch::another_agent`], in that order.
     #[must_use]
     pub fn other_reports(&self) -> &[Report] {
         &self.reports[1..]
     }
 
-    /// The lines of standard error with which the shim refuses something.
+    /// Returns the lines of standard error with which the shim refuses something.
     #[must_use]
     pub fn errors(&self) -> Vec<&str> {
         self.stderr.lines().filter(|line| line.starts_with("[jvmpi] error:")).collect()

@@ -23,7 +23,7 @@ pub fn equal<T: PartialEq<U> + Debug, U: Debug>(
     Err(format!("{what}: saw {}, expected {}", shortened(&seen), shortened(&expected)))
 }
 
-/// The value, or its beginning: an error message is to be read.
+/// Returns the value, shortened if it is too long for an error message.
 fn shortened(value: &impl Debug) -> String {
     const LIMIT: usize = 600;
     let text = format!("{value:?}");

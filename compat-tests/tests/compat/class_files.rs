@@ -31,7 +31,7 @@ fn all_shown_but(outcome: &Outcome, others: &[&str]) -> Result<i64, String> {
     outcome.report().one("check")?.int("right")
 }
 
-/// A class as its file has it, without what the VM does not keep.
+/// Returns the class in its file, without the parts that the VM does not keep.
 fn contents(file: &[u8]) -> Result<String, String> {
     let class = ClassFile::parse(file).map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -77,7 +77,7 @@ impl Files {
         Self::of_run(vm, 0)
     }
 
-    /// The files of the run with this number.
+    /// Returns the files of the run with this number.
     fn of_run(vm: &Vm<'_>, run: usize) -> Result<Self, String> {
         let mut files = Self { directory: vm.file(&run.to_string()), classes: HashMap::new() };
         for line in files.text("classes")?.lines() {
@@ -161,7 +161,7 @@ impl<'a> Heap<'a> {
         self.files.classes.get(&class).ok_or_else(|| format!("no CLASS_LOAD of {class:#x}"))
     }
 
-    /// The class and its superclasses.
+    /// Returns the class and its superclasses.
     fn chain(&self, class: Id) -> Result<Vec<Id>, String> {
         let mut chain = vec![class];
         while let superclass @ 1.. = self.class(chain[chain.len() - 1])?.superclass {
@@ -179,13 +179,13 @@ impl<'a> Heap<'a> {
             .ok_or_else(|| format!("{} bytes for {types:?}", bytes.len()))
     }
 
-    /// The static fields' values.
+    /// Returns the static fields' values.
     fn statics(&self, class: Id) -> Result<Vec<Value>, String> {
         let types = self.told(self.known(class)?.statics.iter().copied());
         self.values(&types, self.class(class)?.statics)
     }
 
-    /// The values of an instance: of each class that it has, with the class.
+    /// Returns the values of an instance for its class and each superclass, with that class.
     fn instance(&self, id: Id) -> Result<Vec<(Id, Vec<Value>)>, String> {
         let Some(Record::Instance { class, values, .. }) = self.objects.get(&id) else {
             return Err(format!("no instance {id:#x}: {:x?}", self.objects.get(&id)));
@@ -205,7 +205,7 @@ impl<'a> Heap<'a> {
         Ok(all)
     }
 
-    /// The elements of an array.
+    /// Returns the elements of an array.
     fn elements(&self, id: Id) -> Result<Vec<Value>, String> {
         match self.objects.get(&id) {
             Some(Record::Objects { elements, .. }) => {
@@ -277,7 +277,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// The text of a String.
+    /// Returns the text of a String.
     fn string(&self, id: Id) -> Result<String, String> {
         let field = |name: &str| {
             for (class, values) in self.instance(id)? {
@@ -302,7 +302,7 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// A value as the workload prints it.
+/// Returns a value as the workload prints it.
 fn printed(value: Value) -> String {
     match value {
         Value::Reference(id) => id.to_string(),
@@ -710,7 +710,7 @@ fn monitors_of_virtual_threads_with(vm: &Vm<'_>, flag: &str, settings: &str) -> 
     Ok(())
 }
 
-/// The trace of a thread in a dump.
+/// Returns the trace of a thread in a dump.
 fn traced<'a>(report: &'a Report, file: &str, env: Id) -> Result<&'a Line, String> {
     let is_it = |line: &&Line| line.text("file") == Ok(file) && line.id("env") == Ok(env as u64);
     report.lines("trace").find(is_it).ok_or_else(|| format!("no trace of {env:#x} in {file}"))

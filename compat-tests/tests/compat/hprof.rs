@@ -53,7 +53,7 @@ cases![
     programs_do_what_they_do.only(17),
 ];
 
-/// The workload doing this, with HPROF and these options, and the file that it is to write.
+/// Returns a launch of the workload with HPROF and these options, and the path of HPROF's file.
 fn profiled(
     vm: &Vm<'_>,
     work: &str,
@@ -90,7 +90,7 @@ fn run(vm: &Vm<'_>, work: &str, name: &str, options: &str) -> Result<(Outcome, F
     Ok((outcome, read(&file)?))
 }
 
-/// The methods of a trace, `Class.method`, innermost first.
+/// Returns the methods of a trace, `Class.method`, innermost first.
 fn methods(profile: &Profile, trace: TraceSerial) -> Vec<String> {
     let frames = profile.traces.frames_of(trace);
     let names = &profile.names;
@@ -416,7 +416,7 @@ pub fn has_waited_for_locks(outcome: &Outcome, file: &Path) -> Result<(), String
     equal("other waits", rows.count(), 0)
 }
 
-/// The class of what was waited for; none for a raw monitor.
+/// Returns the class of the monitor that was waited for; empty for a raw monitor.
 fn blocker<'a>(profile: &'a Profile, row: &MonitorTime) -> &'a str {
     match row.monitor {
         Monitor::Java { class, .. } => profile.names.get(class),
@@ -700,7 +700,7 @@ fn a_full_disk(vm: &Vm<'_>) -> Result<(), String> {
     )
 }
 
-/// A program with HPROF that has connected to this front end.
+/// Returns a program with HPROF that has connected to this front end.
 fn connected(vm: &Vm<'_>, work: &str, options: &str) -> Result<(Running, TcpStream), String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
     let port = listener.local_addr().map_err(|e| e.to_string())?.port();

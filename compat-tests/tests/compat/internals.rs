@@ -38,7 +38,7 @@ fn always(feature: u32) -> Vec<&'static str> {
     names
 }
 
-/// The names of the page.
+/// Returns the names of the page.
 fn names() -> Result<Vec<String>, String> {
     let page = workspace_root().join("docs/explanation/internals.md");
     let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;

@@ -54,7 +54,7 @@ fn option_strings() -> Vec<(String, Option<String>)> {
     strings
 }
 
-/// The option string that the agent saw; `None` if it was NULL.
+/// Returns the option string that the agent saw; `None` if it was NULL.
 fn options_seen(outcome: &Outcome) -> Result<Option<String>, String> {
     let line = outcome.report().one("on_load")?;
     equal("reserved is NULL", line.text("reserved_null")?, "1")?;
@@ -378,7 +378,7 @@ fn library_that_is_no_agent(vm: &Vm<'_>) -> Result<(), String> {
     is_refused(vm, &build::agent("no_onload")?)
 }
 
-/// A copy of a good agent with other bytes at one place of its ELF header.
+/// Returns a copy of a good agent with other bytes at one place of its ELF header.
 fn with_header(name: &str, offset: usize, bytes: &[u8]) -> Result<PathBuf, String> {
     let agent = build::agent("load")?;
     let mut contents = fs::read(&agent).map_err(|e| e.to_string())?;

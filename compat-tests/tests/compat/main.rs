@@ -140,7 +140,7 @@ impl Case {
 /// The cases of one module, each named as its function.
 macro_rules! cases {
     ($($function:ident $(.$limit:ident($($argument:expr),*))*),* $(,)?) => {
-        /// The cases of this topic.
+        /// Returns the cases of this topic.
         pub fn cases() -> Vec<crate::Case> {
             vec![$(crate::Case::new(stringify!($function), $function)$(.$limit($($argument),*))*),*]
         }
@@ -248,7 +248,7 @@ fn places() -> Vec<Place> {
     })
 }
 
-/// The usual JDK with G1.
+/// Returns the usual JDK with G1.
 fn usual_place() -> Vec<Place> {
     let places = jdk::usual().map(places_of).unwrap_or_else(places);
     places.into_iter().filter(|place| place.gc == Gc::G1).collect()
@@ -270,7 +270,7 @@ fn missing(feature: u32) -> Vec<Place> {
     Gc::ALL.map(|gc| Place { feature, name: feature.to_string(), gc, jdk: Err(why.clone()) }).into()
 }
 
-/// The case as a test; ignored, with the reason before its name, if it cannot run here.
+/// Returns the case as a test; ignored, with the reason before its name, if it cannot run here.
 fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) -> Trial {
     let load = if case.under_load { "_under_load" } else { "" };
     let name = format!("jdk{}/{}/{topic}/{}{load}", place.name, place.gc.name(), case.name);

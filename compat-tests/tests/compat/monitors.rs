@@ -26,7 +26,7 @@ cases![
     rules_with_virtual_threads.since(21),
 ];
 
-/// The lines about the watched monitor.
+/// Returns the lines about the watched monitor.
 fn watched<'a>(report: &'a Report, monitor: &'a str) -> impl Iterator<Item = &'a Line> {
     report.all().iter().filter(move |line| line.text("monitor") == Ok(monitor))
 }

@@ -23,14 +23,14 @@ cases![
     loaded_twice,
 ];
 
-/// The workload with these agents, each with its options.
+/// Returns the workload with these agents, each with its options.
 fn points(vm: &Vm<'_>, agents: &[(RustAgent, &str)]) -> Result<Launch, String> {
     agents.iter().try_fold(vm.java("Points")?, |java, (agent, options)| {
         java.shim(&format!("{}:{options}", text(&build::rust_agent(*agent)?)?))
     })
 }
 
-/// The line of a table on stderr that ends in this name, without the name: its numbers.
+/// Returns the numbers in the line of a table on stderr that ends in this name.
 fn row(outcome: &Outcome, name: &str) -> Result<Vec<i64>, String> {
     let row = outcome.stderr.lines().find_map(|line| line.strip_suffix(&format!("  {name}")));
     let row = row.ok_or_else(|| format!("no line of {name} in:\n{}", outcome.stderr))?;

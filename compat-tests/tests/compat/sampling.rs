@@ -50,7 +50,7 @@ fn finds_them(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The number in the line of a profile that begins so.
+/// Returns the number in the line of a profile that begins with this text.
 fn value(profile: &str, key: &str) -> Result<u64, String> {
     let line = profile.lines().find_map(|line| line.strip_prefix(key));
     line.and_then(|rest| rest.trim().parse().ok()).ok_or_else(|| format!("no {key}:\n{profile}"))
@@ -162,7 +162,7 @@ fn stacks(profile: &str) -> Result<Vec<Stack<'_>>, String> {
     stacks.collect::<Result<_, _>>().map_err(|text| format!("no stack: {text}"))
 }
 
-/// The workload with a sampler that reports all stacks.
+/// Returns the workload with a sampler that reports all stacks.
 fn all_stacks(vm: &Vm<'_>, java: Launch) -> Result<String, String> {
     let report = vm.file("samples.txt");
     let options = format!("interval=1,depth=12,top=1000000,out={}", text(&report)?);

@@ -46,7 +46,7 @@ fn command(vm: &Vm<'_>, command: &mut Command, status: i32) -> Result<Output, St
     Ok(output)
 }
 
-/// The file for a recording.
+/// Returns the file for a recording.
 fn recording(vm: &Vm<'_>, name: &str) -> Result<String, String> {
     let file = vm.file(name);
     let _ = fs::remove_file(&file);
@@ -81,7 +81,7 @@ fn twice_through_hprof(
     Ok((outcome, open(&live)?, open(&again)?))
 }
 
-/// The frames of a trace, as text.
+/// Returns the frames of a trace, as text.
 fn frames(profile: &Profile, trace: TraceSerial) -> String {
     let frames = profile.traces.frames_of(trace);
     let names = &profile.names;
@@ -131,7 +131,7 @@ fn allocation_sites_are_those_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
     equal("sites", again, live)
 }
 
-/// The lines without what is another one in each process: environments of threads and addresses of code.
+/// Returns the lines without the parts that differ between processes: environments of threads and addresses of code.
 fn without_addresses(report: &str) -> Vec<String> {
     let is_address = |word: &&str| {
         ["env=", "thread_env=", "self=", "address="].iter().any(|name| word.starts_with(name))

@@ -34,7 +34,7 @@ fn trace(vm: &Vm<'_>, argument: &str, flags: &[&str]) -> Result<Outcome, String>
     Ok(outcome)
 }
 
-/// The frames that were reported for each trace of this command.
+/// Returns the frames that were reported for each trace of this command.
 fn all_traces<'a>(report: &'a Report, what: &str) -> Vec<Vec<&'a Line>> {
     let is_it = |line: &Line| line.word == "trace" && line.text("what") == Ok(what);
     let lines = report.all();
@@ -43,7 +43,7 @@ fn all_traces<'a>(report: &'a Report, what: &str) -> Vec<Vec<&'a Line>> {
     starts.map(|start| frames(start).collect()).collect()
 }
 
-/// The frames that were reported for the last trace of this command.
+/// Returns the frames that were reported for the last trace of this command.
 fn last_trace<'a>(report: &'a Report, what: &str) -> Result<Vec<&'a Line>, String> {
     all_traces(report, what).pop().ok_or_else(|| format!("no trace `{what}`"))
 }
