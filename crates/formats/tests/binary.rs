@@ -13,7 +13,7 @@ use jvmpi_formats::profile::{
 };
 use std::io::{self, Write};
 
-/// The whole fixture as a binary file.
+/// Returns the whole fixture as a binary file.
 fn written(version: Version) -> Vec<u8> {
     let mut profile = tables();
     heap_names(&mut profile);

@@ -9,7 +9,7 @@ use jvmpi_formats::profile::{
     self, BinaryWriter, ClassSerial, File, Section, TextWriter, Version, Writer,
 };
 
-/// The fixture as a binary file.
+/// Returns the fixture as a binary file.
 fn binary() -> Vec<u8> {
     let mut profile = tables();
     heap_names(&mut profile);

@@ -33,7 +33,7 @@ fn traces() -> impl Strategy<Value = Vec<(u32, Frames)>> {
     vec((0..4u32, vec((method, line()), 0..5)), TRACES as usize)
 }
 
-/// The rows of a section: amounts of traces.
+/// Returns the rows of a section: amounts of traces.
 fn rows() -> impl Strategy<Value = Vec<(u32, u32)>> {
     vec((1..=TRACES, 1..1_000_000u32), 1..8)
 }
@@ -42,7 +42,7 @@ fn sites() -> impl Strategy<Value = Vec<(u32, Option<usize>, [u32; 4], u32)>> {
     vec((0..4u32, prop::option::of(0..9usize), any::<[u32; 4]>(), 0..=TRACES), 0..8)
 }
 
-/// A profile with the tables that sections refer to.
+/// Returns a profile with the tables that sections refer to.
 fn profile(traces: &[(u32, Frames)], threads: &[String]) -> Profile {
     let mut profile = Profile { created: Time(1_795_309_388_000), ..Profile::default() };
     for (serial, (thread, frames)) in (1..).zip(traces) {

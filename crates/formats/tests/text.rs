@@ -9,7 +9,7 @@ use jvmpi_formats::profile::{
 };
 use std::time::Duration;
 
-/// The whole fixture as text.
+/// Returns the whole fixture as text.
 fn written() -> String {
     let mut profile = tables();
     let sections = text_sections(&mut profile);

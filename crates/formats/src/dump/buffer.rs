@@ -65,7 +65,7 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// An empty buffer.
+    /// Returns an empty buffer.
     pub fn new() -> Result<Self, Full> {
         let mut reserved = RESERVED;
         let mut start = reserve(reserved);

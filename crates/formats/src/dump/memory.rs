@@ -40,8 +40,8 @@ const V2: Files =
     Files { mount: b"", limit: b"/memory.max", usage: b"/memory.current", cache: b"inactive_file" };
 
 impl Files {
-    /// The bytes that the cgroup at this path may still use, less a part for what else the process does; None
-    /// if it has no limit.
+    /// Returns the bytes that the cgroup at this path may still use, less a reserve for other memory of the process.
+    /// None if it has no limit.
     fn left(&self, root: &[u8], path: &[u8]) -> Option<usize> {
         let number = |file| {
             let mut text = Text::<64>::new();
@@ -122,12 +122,12 @@ impl<const SIZE: usize> Text<SIZE> {
         }
     }
 
-    /// The number that the file consists of.
+    /// Returns the number that is the whole content of the file.
     fn number(&self) -> Option<usize> {
         parse(self.bytes())
     }
 
-    /// The number behind this word, with which a line begins.
+    /// Returns the number after this word in the line that begins with the word.
     fn number_of(&self, word: &[u8]) -> Option<usize> {
         let mut lines = self.bytes().split(|byte| *byte == b'\n');
         let rest = lines.find_map(|line| {

@@ -72,17 +72,17 @@ pub enum Control {
 pub struct SiteFlags(pub u16);
 
 impl SiteFlags {
-    /// Only what has changed since the last time.
+    /// Returns true if only changes since the last time are requested.
     pub fn incremental(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Sorted by what was allocated, not by what lives.
+    /// Returns true if the order is by allocated objects, not by live ones.
     pub fn by_allocation(self) -> bool {
         self.0 & 2 != 0
     }
 
-    /// A collection before.
+    /// Returns true if a collection is requested first.
     pub fn collect(self) -> bool {
         self.0 & 4 != 0
     }
@@ -220,7 +220,7 @@ impl Control {
     }
 }
 
-/// The first byte of a command; None at the end.
+/// Returns the first byte of a command; None at the end.
 fn first_byte(from: &mut impl Read) -> io::Result<Option<u8>> {
     let mut byte = [0];
     loop {

@@ -85,7 +85,7 @@ impl File {
         Ok(Self { content, encoding, names, profile, problem })
     }
 
-    /// A profile that was in no file, and has no heap dumps.
+    /// Returns a profile that was in no file, and has no heap dumps.
     pub fn of_profile(profile: Profile) -> Self {
         Self {
             content: Content::Read(Vec::new()),
@@ -101,7 +101,7 @@ impl File {
         &self.profile
     }
 
-    /// The profile alone; the records of heap dumps can't be read any more.
+    /// Returns the profile alone; the records of heap dumps can't be read any more.
     pub fn into_profile(self) -> Profile {
         self.profile
     }

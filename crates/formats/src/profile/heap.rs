@@ -212,7 +212,7 @@ pub enum Elements<'a> {
 }
 
 impl Objects<'_> {
-    /// The name of its type, as Java's source has it: `java.lang.String[]`.
+    /// Returns the name of its type, as Java's source has it: `java.lang.String[]`.
     pub fn type_name(&self) -> String {
         let elements = if self.class_name.is_empty() { "<Unknown>" } else { self.class_name };
         format!("{}[]", type_name(elements))
@@ -266,7 +266,7 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// The ID in these bytes, big-endian.
+/// Returns the ID in these bytes, big-endian.
 fn id_of(bytes: &[u8]) -> ObjectId {
     ObjectId(bytes.iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
 }

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-/// The text with nothing in it that would do something: control characters, such as the escape sequences of terminals
-/// and the ends of lines, those that change the direction of writing, and those that XML forbids. Each becomes its
-/// escape in Rust and JSON, such as `\n` or `\u{1b}`.
+/// Returns the text with its unsafe characters escaped as in Rust and JSON, such as `\n` or `\u{1b}`. These are control
+/// characters (escape sequences of terminals, ends of lines), characters that change the writing direction, and
+/// characters that XML forbids.
 ///
-/// Names of threads, files, fields and classes come from a program that may be another's.
+/// Names of threads, files, fields and classes come from a program that may belong to another user.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_printable) {

@@ -19,7 +19,7 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// A file of this name, or that which a symbolic link of this name leads to. Another process may write
+    /// Returns a file of this name, or that which a symbolic link of this name leads to. Another process may write
     /// one of this name at the same time.
     ///
     /// # Errors

@@ -18,7 +18,8 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0, end: bytes.len(), id_size }
     }
 
-    /// The bytes from `start` to `end`, or as many of them as the file has.
+    /// Returns the bytes from `start` to `end`, or as many of them as the file
+    /// has.
     pub fn part(self, start: usize, end: usize) -> Self {
         let end = end.min(self.bytes.len());
         Self { at: start.min(end), end, ..self }

@@ -99,7 +99,7 @@ impl<'a> HeapReader<'a> {
     }
 }
 
-/// The places of a dump's records.
+/// Returns the places of a dump's records.
 fn parts<'a>(all: Cursor<'a>, dump: &'a HeapDump) -> impl Iterator<Item = Cursor<'a>> {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
     dump.parts.iter().map(move |part| all.part(place(part.start), place(part.end)))

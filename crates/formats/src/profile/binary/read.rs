@@ -272,8 +272,8 @@ impl Reader<'_> {
     }
 }
 
-/// The name with dots if it has slashes, as HotSpot's own dumps have them. The slash before the address of a
-/// hidden class is none of them: `Main$$Lambda/0x00007f3768000c38`.
+/// Returns the name with dots if it has slashes, as HotSpot's own dumps have them. The slash before the
+/// address of a hidden class is kept: `Main$$Lambda/0x00007f3768000c38`.
 fn dotted(name: &str) -> Option<String> {
     let (package, address) = name.split_at(name.find("/0x").unwrap_or(name.len()));
     (package.contains('/') && !package.contains('.'))
@@ -284,8 +284,8 @@ fn amount(bytes: u32, instances: u32) -> Amount {
     Amount { bytes: bytes.into(), instances: instances.into() }
 }
 
-/// A name, which is UTF-8 or the class file's variant of it, where a character beyond 16 bits has two
-/// surrogates of three bytes each, and NUL has two bytes.
+/// Decodes a name in UTF-8 or in the class file's variant of it. There, a character beyond 16 bits has
+/// two surrogates of three bytes each, and NUL has two bytes.
 fn decode(bytes: &[u8]) -> String {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return text.to_owned();
@@ -299,7 +299,7 @@ fn decode(bytes: &[u8]) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// The first UTF-16 unit and how many bytes it has; what is none is the replacement character.
+/// Returns the first UTF-16 unit and its number of bytes. An invalid byte is the replacement character.
 fn unit(bytes: &[u8]) -> Option<(u16, usize)> {
     let bits = |byte: u8| u16::from(byte & 0x3f);
     Some(match *bytes {

@@ -51,7 +51,7 @@ pub struct BinaryWriter<W> {
 }
 
 impl<W: Write> BinaryWriter<W> {
-    /// A writer that has written the beginning of the file.
+    /// Returns a writer that has written the beginning of the file.
     pub fn new(mut out: W, profile: &Profile, version: Version) -> io::Result<Self> {
         out.write_all(match version {
             Version::V1_0_1 => b"JAVA PROFILE 1.0.1\0",
@@ -89,7 +89,7 @@ impl<W: Write> BinaryWriter<W> {
         Ok(writer)
     }
 
-    /// The writer below.
+    /// Returns the writer below.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -139,8 +139,8 @@ impl<W: Write> BinaryWriter<W> {
         Ok(())
     }
 
-    /// The class with this name. One that is known by its name alone, as in text, gets a number from the other
-    /// end.
+    /// Returns the class with this name. One that is known by its name alone, as in text, gets a number from
+    /// the other end.
     fn class_named(&mut self, name: NameId) -> io::Result<ClassSerial> {
         if let Some(serial) = self.class_named.get(&name) {
             return Ok(*serial);
@@ -158,8 +158,9 @@ impl<W: Write> BinaryWriter<W> {
         Ok(serial)
     }
 
-    /// The record as the file has it. Today's readers expect the array's class in an array of references. If
-    /// that is unknown, and there is not exactly one of its name, the class of the elements is written.
+    /// Returns the record as the file has it. Today's readers expect the array's class in an array of
+    /// references. If that is unknown, and there is not exactly one of its name, the class of the elements is
+    /// written.
     fn with_array_class<'r>(&mut self, profile: &Profile, record: &Record<'r>) -> Record<'r> {
         let Record::Objects(mut array) = *record else { return *record };
         let element = array.class;
@@ -422,7 +423,7 @@ impl<W: Write> Writer for BinaryWriter<W> {
     }
 }
 
-/// The class of arrays of the class of this name, if there is exactly one.
+/// Returns the class of arrays of the class of this name, if there is exactly one.
 fn array_class(profile: &Profile, element: &str) -> Option<ObjectId> {
     let name = match element.strip_prefix('[') {
         Some(_) => format!("[{element}"),
@@ -521,7 +522,7 @@ struct Tail<'a> {
     shortened: Option<u32>,
 }
 
-/// The elements of an array, as many of them as have room.
+/// Returns the elements of an array, as many of them as have room.
 fn tail<'a>(record: &Record<'a>, room: u64) -> Tail<'a> {
     let mut tail = Tail { elements: Elements::All(&[]), values: &[], shortened: None };
     match record {

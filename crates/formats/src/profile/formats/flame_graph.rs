@@ -236,7 +236,7 @@ fn amount(value: u64, unit: Unit) -> String {
     format!("{grouped}{fraction} {unit}")
 }
 
-/// A color of its own for each name, the same in all pictures: warm for time, green for memory.
+/// Returns a color of its own for each name, the same in all pictures: warm for time, green for memory.
 fn color_of_name(name: &str, unit: Unit) -> String {
     // FNV-1a.
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -250,7 +250,7 @@ fn color_of_name(name: &str, unit: Unit) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// White for what is as it was, and the redder or bluer the greater the change, which is from -1 to 1.
+/// Returns the color of a change from -1 to 1: white for 0, and stronger red or blue for a greater change.
 fn color_of_change(change: f64) -> String {
     let rest = (255.0 - 215.0 * change.abs().min(1.0)) as u8;
     if change >= 0.0 {

@@ -57,7 +57,7 @@ impl Format {
         }
     }
 
-    /// The format of a file of this name.
+    /// Returns the format of a file of this name.
     pub fn of_path(path: &Path) -> Result<Self, UnknownFormat> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let found = Self::ALL.into_iter().find(|format| name.ends_with(format.extension()));

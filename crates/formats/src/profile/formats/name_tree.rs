@@ -20,7 +20,7 @@ pub struct NameTree {
 const ROOT: u32 = 0;
 
 impl NameTree {
-    /// The stacks that weigh anything.
+    /// Builds the tree of the stacks whose weight is not 0.
     pub fn of(profile: &Profile, weight: Weight) -> Self {
         let mut tree = Self { names: IndexSet::default(), nodes: IndexMap::default() };
         tree.nodes.insert((ROOT, u32::MAX), 0);
@@ -161,8 +161,8 @@ struct Known {
     frames: FxHashMap<FrameId, Option<u32>>,
 }
 
-/// A name without the characters that have a meaning in lines of stacks or in a terminal. Names of methods and classes have
-/// none of them; those of array classes, threads and raw monitors may.
+/// Returns a name without the characters that have a meaning in lines of stacks or in a terminal. Names of methods and
+/// classes have none of them; those of array classes, threads and raw monitors may.
 fn clean(name: &str) -> String {
     printable(name).chars().map(|c| if c == ';' { ':' } else { c }).collect()
 }

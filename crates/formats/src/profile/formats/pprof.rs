@@ -158,7 +158,7 @@ impl Builder {
         out.write_all(&message.0)
     }
 
-    /// The location of a frame.
+    /// Returns the location of a frame.
     fn location_of(&mut self, profile: &Profile, id: FrameId) -> Option<u64> {
         let (frame, method) = profile.frame(id)?;
         let name = |id: NameId| profile.names.get(id);
@@ -208,7 +208,7 @@ impl Builder {
         self.locations.insert_full((function, line)).0 as u64 + 1
     }
 
-    /// The location of something that is no method.
+    /// Returns the location of a name that is not a method.
     fn named(&mut self, name: &str) -> u64 {
         self.location([name.to_owned(), name.to_owned(), String::new()], 0)
     }
@@ -227,7 +227,7 @@ impl Message {
         self.0.push(value as u8);
     }
 
-    /// A number; 0 is what is read where none is.
+    /// Writes a number. 0 is not written, because readers take a missing number as 0.
     fn number(&mut self, field: u32, value: u64) {
         if value != 0 {
             self.varint(u64::from(field) << 3);

@@ -43,7 +43,7 @@ pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Resu
     writeln!(out, "]}}")
 }
 
-/// The stacks with one weight, outermost frame first.
+/// Returns the stacks with one weight, outermost frame first.
 fn sampled(
     profile: &Profile,
     weight: Weight,

@@ -71,12 +71,12 @@ macro_rules! tables {
         pub struct $table(IndexSet<$entry, FxBuildHasher>);
 
         impl $table {
-            /// The ID of this one, which is added if it is new.
+            /// Returns the ID of this entry, which is added if it is new.
             pub fn intern(&mut self, entry: $entry) -> $id {
                 $id(self.0.insert_full(entry).0 as u32)
             }
 
-            /// The one with this ID.
+            /// Returns the entry with this ID.
             pub fn get(&self, id: $id) -> Option<$entry> {
                 self.0.get_index(id.0 as usize).copied()
             }
@@ -165,7 +165,7 @@ impl<'a> FramePath<'a> {
         self.iter().count()
     }
 
-    /// True if the stack has no frame.
+    /// Returns true if the stack has no frame.
     pub fn is_empty(self) -> bool {
         self.first().is_none()
     }
@@ -257,13 +257,14 @@ impl Traces {
         frames.iter().rev().fold(StackId::EMPTY, |caller, frame| self.push(caller, *frame))
     }
 
-    /// The number of the trace with these frames, innermost first, in this thread; the next number if it is new.
+    /// Returns the number of the trace with these frames, innermost first, in this thread; the next number if it
+    /// is new.
     pub fn intern(&mut self, thread: ThreadSerial, frames: &[FrameId]) -> TraceSerial {
         let stack = self.stack(frames);
         self.intern_stack(thread, stack)
     }
 
-    /// The number of the trace of this stack in this thread; the next number if it is new.
+    /// Returns the number of the trace of this stack in this thread; the next number if it is new.
     pub fn intern_stack(&mut self, thread: ThreadSerial, stack: StackId) -> TraceSerial {
         let is_it = |place: &u32| {
             let stored = &self.traces[*place as usize];
@@ -325,7 +326,7 @@ impl Traces {
         (place < self.traces.len()).then_some(place)
     }
 
-    /// The trace with this number.
+    /// Returns the trace with this number.
     pub fn get(&self, serial: TraceSerial) -> Option<Trace<'_>> {
         Some(self.trace(&self.traces[self.place(serial)?]))
     }
@@ -352,7 +353,7 @@ impl Traces {
         self.calls.len()
     }
 
-    /// All traces in the order in which they were added.
+    /// Returns all traces in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Trace<'_>> {
         self.traces.iter().map(|stored| self.trace(stored))
     }

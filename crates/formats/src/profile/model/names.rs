@@ -21,7 +21,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The ID of `name`, which is added if it is new.
+    /// Returns the ID of `name`, which is added if it is new.
     pub fn intern(&mut self, name: &str) -> NameId {
         let index = match self.0.get_index_of(name) {
             Some(index) => index,
@@ -30,12 +30,12 @@ impl Names {
         NameId(index as u32)
     }
 
-    /// The ID of `name` if it is there.
+    /// Returns the ID of `name` if it was added.
     pub fn find(&self, name: &str) -> Option<NameId> {
         self.0.get_index_of(name).map(|index| NameId(index as u32))
     }
 
-    /// The name with this ID; empty if there is none.
+    /// Returns the name with this ID; empty if there is none.
     pub fn get(&self, id: NameId) -> &str {
         self.0.get_index(id.0 as usize).map_or("", |name| name)
     }

@@ -98,29 +98,29 @@ impl Classes {
         self.by_serial.insert(class.serial, class);
     }
 
-    /// The class with this number.
+    /// Returns the class with this number.
     pub fn get(&self, serial: ClassSerial) -> Option<&Class> {
         self.by_serial.get(&serial)
     }
 
-    /// The class with this number, to be changed.
+    /// Returns the class with this number, to be changed.
     pub fn get_mut(&mut self, serial: ClassSerial) -> Option<&mut Class> {
         self.by_serial.get_mut(&serial)
     }
 
-    /// The class of this Class object; if there were several, the last that was added.
+    /// Returns the class of this Class object; if there were several, the last that was added.
     pub fn of_object(&self, object: ObjectId) -> Option<&Class> {
         self.by_object.get(&object).and_then(|serial| self.get(*serial))
     }
 
-    /// All classes in the order in which they were added.
+    /// Returns all classes in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Class> {
         self.by_serial.values()
     }
 }
 
 impl Profile {
-    /// A frame with its method.
+    /// Returns a frame with its method.
     pub fn frame(&self, id: FrameId) -> Option<(Frame, Method)> {
         let frame = self.frames.get(id)?;
         self.methods.get(frame.method).map(|method| (frame, method))

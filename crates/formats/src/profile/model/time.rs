@@ -40,7 +40,7 @@ impl Time {
         text.to_string_lossy().trim_end().to_owned()
     }
 
-    /// The moment that [`to_text`](Self::to_text) has written in the same time zone.
+    /// Returns the moment that [`to_text`](Self::to_text) has written in the same time zone.
     pub fn from_text(text: &str) -> Option<Self> {
         const MONTHS: [&str; 12] =
             ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

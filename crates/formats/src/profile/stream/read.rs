@@ -74,12 +74,12 @@ impl StreamReader {
         Ok(())
     }
 
-    /// True if more must come of what has begun.
+    /// Returns true if a record or a dump has begun but not ended.
     pub fn is_coming(&self) -> bool {
         !self.rest.is_empty() || !self.dump.is_empty()
     }
 
-    /// The tables, without sections.
+    /// Returns the tables, without sections.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -89,7 +89,7 @@ impl StreamReader {
         std::mem::take(&mut self.dump)
     }
 
-    /// The tables, when nothing more comes.
+    /// Returns the tables at the end of the data.
     pub fn into_profile(self) -> Profile {
         self.profile
     }
@@ -292,7 +292,7 @@ impl StreamReader {
         Ok(())
     }
 
-    /// The trace of a thread and a stack.
+    /// Returns the trace of a thread and a stack.
     fn new_trace(&mut self, body: &mut Body<'_>) -> Result<TraceSerial> {
         let (thread, stack) = (ThreadSerial(body.short()?), body.place()?);
         let stack = self.stack(stack)?;
@@ -329,7 +329,8 @@ impl StreamReader {
     }
 }
 
-/// The tag of the record at `from`, and where its body begins and ends. None if it is not whole.
+/// Returns the tag of the record at `from`, and where its body begins and ends. None if it is not
+/// whole.
 fn next_record(bytes: &[u8], from: usize) -> Result<Option<(u8, usize, usize)>> {
     let Some((tag, rest)) = bytes[from..].split_first() else { return Ok(None) };
     let mut body = Body(rest);
@@ -405,7 +406,7 @@ impl Body<'_> {
         self.short().map(|number| number as usize)
     }
 
-    /// The trace of a number; 0 is none.
+    /// Returns the trace of a number; 0 is none.
     fn trace(&mut self, traces: &FxHashMap<u32, TraceSerial>) -> Result<TraceSerial> {
         match self.short()? {
             0 => Ok(TraceSerial(0)),

@@ -32,7 +32,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// The number of what has this place, and whether it is new.
+    /// Returns the number of the entry at this place, and true if the number is new.
     fn of(&mut self, place: u32) -> (u32, bool) {
         let place = place as usize;
         if self.numbers.len() <= place {
@@ -49,7 +49,7 @@ impl Numbers {
 }
 
 impl<W: Write> StreamWriter<W> {
-    /// A writer that has written the beginning of the stream.
+    /// Returns a writer that has written the beginning of the stream.
     ///
     /// # Errors
     /// Returns the errors of `out`.
@@ -67,7 +67,7 @@ impl<W: Write> StreamWriter<W> {
         Ok(writer)
     }
 
-    /// The writer below.
+    /// Returns the writer below.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -97,7 +97,7 @@ impl<W: Write> StreamWriter<W> {
         if body.0.is_empty() { Ok(()) } else { self.record(tag, &body) }
     }
 
-    /// The number of a name, which is written before.
+    /// Returns the number of a name, which is written before.
     fn name(&mut self, profile: &Profile, name: NameId) -> io::Result<u64> {
         if name == NameId::EMPTY {
             return Ok(0);
@@ -110,7 +110,7 @@ impl<W: Write> StreamWriter<W> {
         Ok(number.into())
     }
 
-    /// The number of a method, which is written before.
+    /// Returns the number of a method, which is written before.
     fn method(&mut self, profile: &Profile, method: MethodId) -> io::Result<u64> {
         let (number, is_new) = self.methods.of(method.0);
         if is_new {

@@ -20,14 +20,14 @@ impl<'a> Lines<'a> {
         Self { bytes, next: 0, end: bytes.len(), at: 0 }
     }
 
-    /// The lines from `start` to `end`, or as many of them as there are.
+    /// Returns the lines from `start` to `end`, or as many of them as there are.
     pub fn part(self, start: usize, end: usize) -> Self {
         let end = end.min(self.bytes.len());
         let start = start.min(end);
         Self { next: start, end, at: start, ..self }
     }
 
-    /// The next line without its end.
+    /// Returns the next line without its end.
     pub fn next(&mut self) -> Option<Cow<'a, str>> {
         let rest = &self.bytes[self.next..self.end];
         if rest.is_empty() {
@@ -40,7 +40,7 @@ impl<'a> Lines<'a> {
         Some(String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
-    /// The next line, which stays the next.
+    /// Returns the next line, which stays the next.
     pub fn peek(mut self) -> Option<Cow<'a, str>> {
         self.next()
     }
@@ -68,7 +68,7 @@ impl<'a> Lines<'a> {
         found
     }
 
-    /// An error in the line that was read last.
+    /// Returns an error in the line that was read last.
     pub fn error(self, what: impl Into<String>) -> Error {
         let before = memchr::memchr_iter(b'\n', &self.bytes[..self.at]).count() as u64;
         Error { at: self.at as u64, line: Some(before + 1), what: what.into() }
@@ -80,7 +80,7 @@ impl<'a> Lines<'a> {
 pub struct Words<'a>(pub &'a str);
 
 impl<'a> Words<'a> {
-    /// Exactly this text.
+    /// Reads exactly this text.
     pub fn text(&mut self, text: &str) -> Option<()> {
         self.0 = self.0.strip_prefix(text)?;
         Some(())
@@ -100,7 +100,7 @@ impl<'a> Words<'a> {
         Some(before)
     }
 
-    /// The next word between spaces.
+    /// Returns the next word between spaces.
     pub fn word(&mut self) -> Option<&'a str> {
         let rest = self.0.trim_start_matches(' ');
         let (word, rest) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
@@ -108,12 +108,12 @@ impl<'a> Words<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// The next word as a number.
+    /// Returns the next word as a number.
     pub fn number<T: FromStr>(&mut self) -> Option<T> {
         self.word()?.parse().ok()
     }
 
-    /// The number at the beginning, up to what is no digit.
+    /// Returns the number at the beginning, up to what is no digit.
     pub fn digits<T: FromStr>(&mut self) -> Option<T> {
         let end = self.0.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.0.len());
         let (digits, rest) = self.0.split_at(end);
@@ -121,7 +121,7 @@ impl<'a> Words<'a> {
         digits.parse().ok()
     }
 
-    /// The hexadecimal number at the beginning.
+    /// Returns the hexadecimal number at the beginning.
     pub fn hex(&mut self) -> Option<u64> {
         let end = self.0.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(self.0.len());
         let (digits, rest) = self.0.split_at(end);
@@ -129,13 +129,13 @@ impl<'a> Words<'a> {
         u64::from_str_radix(digits, 16).ok()
     }
 
-    /// A percentage. The original writes `-nan%` where the total is 0.
+    /// Returns a percentage. The original writes `-nan%` where the total is 0.
     pub fn percentage(&mut self) -> Option<f64> {
         let part: f64 = self.word()?.strip_suffix('%')?.parse().ok()?;
         Some(if part.is_finite() { part } else { 0.0 })
     }
 
-    /// That nothing follows.
+    /// Returns None if anything follows.
     pub fn end(self) -> Option<()> {
         self.0.is_empty().then_some(())
     }

@@ -114,7 +114,7 @@ impl Reader<'_> {
         known.ok_or_else(|| self.unknown(line))
     }
 
-    /// The error that `line` can't be read.
+    /// Returns the error that `line` can't be read.
     fn unknown(&self, line: &str) -> Error {
         let start: String = line.chars().take(60).collect();
         self.lines.error(format!("this is no line of HPROF: {start:?}"))
@@ -183,7 +183,7 @@ impl Reader<'_> {
         Ok(Some(()))
     }
 
-    /// A frame: `class.method(source:line)`. Methods of some languages have parentheses in their names.
+    /// Returns a frame: `class.method(source:line)`. Methods of some languages have parentheses in their names.
     fn frame(&mut self, text: &str) -> Option<FrameId> {
         let (method, place) = text.strip_suffix(')')?.rsplit_once('(')?;
         let (source, line) = place.rsplit_once(':')?;
@@ -438,7 +438,7 @@ impl Reader<'_> {
 /// Class, name and signature; None for a method that is not known.
 type MethodParts<'a> = Option<(&'a str, &'a str, &'a str)>;
 
-/// The parts of `class.name(signature)`, or `unknown`; None if it is neither.
+/// Returns the parts of `class.name(signature)`, or `unknown`; None if it is neither.
 fn method_parts<'a>(text: &'a str, unknown: &str) -> Option<MethodParts<'a>> {
     if text == unknown {
         return Some(None);
@@ -458,8 +458,8 @@ fn total(words: &mut Words<'_>, before: &str, after: &str) -> Option<(u64, Optio
     Some((total, Time::from_text(words.0)))
 }
 
-/// The columns that rows of CPU and monitor sections have in common: the part of the total, the count and the
-/// trace; and what follows them.
+/// Returns the columns that rows of CPU and monitor sections have in common: the part of the total, the count
+/// and the trace; and what follows them.
 fn ranked(line: &str) -> Option<(f64, u64, TraceSerial, &str)> {
     let mut words = Words(line);
     let _rank: u64 = words.number()?;
@@ -470,7 +470,7 @@ fn ranked(line: &str) -> Option<(f64, u64, TraceSerial, &str)> {
     Some((part, count, trace, words.0.strip_prefix(' ')?))
 }
 
-/// A part of a time; None if there is no such part.
+/// Returns a part of a time; None if there is no such part.
 fn share(total: Duration, part: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(total.as_secs_f64() * part).ok()
 }

@@ -25,7 +25,7 @@ pub struct TextWriter<W> {
 }
 
 impl<W: Write> TextWriter<W> {
-    /// A writer that has written the beginning of the file.
+    /// Returns a writer that has written the beginning of the file.
     pub fn new(mut out: W, profile: &Profile) -> io::Result<Self> {
         writeln!(out, "JAVA PROFILE 1.0.1, created {}\n", profile.created.to_text())?;
         out.write_all(profile.preamble.as_bytes())?;
@@ -36,12 +36,12 @@ impl<W: Write> TextWriter<W> {
         Ok(Self { out, traces: 0, threads: true })
     }
 
-    /// A writer of the format of `cpu=old`, which has no beginning and no threads.
+    /// Returns a writer of the format of `cpu=old`, which has no beginning and no threads.
     pub fn old(out: W) -> Self {
         Self { out, traces: 0, threads: false }
     }
 
-    /// The writer below.
+    /// Returns the writer below.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -476,7 +476,7 @@ impl Share {
     }
 }
 
-/// The object if it is one.
+/// Returns the object if it is one.
 fn reference(value: Value) -> Option<ObjectId> {
     match value {
         Value::Reference(object) if object != ObjectId(0) => Some(object),
