@@ -82,7 +82,7 @@ impl Check {
         }
     }
 
-    /// The arguments of a function that takes a list of threads.
+    /// Returns the arguments of a function that takes a list of threads.
     ///
     /// # Safety
     /// The list is NULL or has `count` elements.

@@ -70,14 +70,14 @@ impl Guard {
         pages.protect(libc::PROT_READ | libc::PROT_WRITE, NOW).then_some(pages)
     }
 
-    /// The page that an address lies in.
+    /// Returns the page that an address lies in.
     fn page_of(&self, address: usize) -> Option<usize> {
         let page = address.checked_sub(self.pages.addr())? / self.page;
         (page < PAGES && !self.pages.is_null()).then_some(page)
     }
 
-    /// A page was touched that may not be. Makes it accessible and returns its state with the type of its event;
-    /// `None` if it is no page of this agent's.
+    /// Handles an access to a protected page. Makes the page accessible and returns its state with the type of its
+    /// event. `None` if it is not a page of this agent.
     pub fn touched(&self, address: usize) -> Option<(u8, jint)> {
         let page = self.page_of(address)?;
         let state = self.uses[page].load(Ordering::Acquire);

@@ -16,7 +16,7 @@ thread_local! {
     static GIVEN: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The `malloc_f` that the agent gets.
+/// Returns the `malloc_f` that the agent gets.
 unsafe extern "C" fn malloc_f(bytes: c_uint) -> *mut c_void {
     let Some(malloc) = MALLOC.get() else { return ptr::null_mut() };
     // SAFETY: it takes any number.
@@ -107,7 +107,7 @@ unsafe fn copy_to_the_vm(
     }
 }
 
-/// A sum that changes with any byte of the class file.
+/// Returns a sum that changes with any byte of the class file.
 fn checksum(event: &JVMPI_Event_class_load_hook) -> u64 {
     let Ok(length) = usize::try_from(event.class_data_len) else { return 0 };
     if event.class_data.is_null() {

@@ -97,7 +97,7 @@ const NEITHER: Allowed = Allowed { in_jvm_on_load: false, ..NOT_STOPPED };
 const ABOUT_IDS: Allowed = Allowed { needs_gc_off: true, ..NOT_IN_JVM_ON_LOAD };
 
 impl Check {
-    /// A layer for the agent in this library, which is to be put into this slot. `aborts` ends the
+    /// Returns a layer for the agent in this library, which is to be put into this slot. `aborts` ends the
     /// process after the first finding.
     #[must_use]
     pub fn new(agent: &Path, slot: usize, aborts: bool) -> Self {

@@ -11,7 +11,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 impl Check {
-    /// The monitor, if it is one that may be used.
+    /// Returns the monitor, if it is one that may be used.
     fn monitor(&self, function: &str, id: JVMPI_RawMonitor, thread: &Thread) -> Option<&Monitor> {
         let known = self.monitors.all.get(id.addr());
         match known {
@@ -28,7 +28,7 @@ impl Check {
         }
     }
 
-    /// The monitor, if the current thread owns it; else reports that the rule is broken.
+    /// Returns the monitor, if the current thread owns it; else reports that the rule is broken.
     fn owned_monitor(
         &self,
         function: &str,
@@ -197,7 +197,7 @@ impl Check {
         }
     }
 
-    /// The raw monitors that a handler has left behind, for a message.
+    /// Returns the raw monitors that a handler has left behind, for a message.
     pub fn owned_by(&self, thread: &Thread) -> String {
         let owned = thread.owned.borrow();
         let name = |owned: &usize| {

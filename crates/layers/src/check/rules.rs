@@ -186,7 +186,7 @@ rules! {
         "Pass a number that the specification of the function allows.";
 }
 
-/// The text of `docs/reference/checks.md`.
+/// Returns the text of `docs/reference/checks.md`.
 #[must_use]
 pub fn document() -> String {
     let mut text = String::from(BEGINNING);

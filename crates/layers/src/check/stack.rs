@@ -34,7 +34,7 @@ fn library_of(address: usize) -> Option<Library> {
 }
 
 impl Stack {
-    /// The frames between this library, which the agent has called, and what has called the agent.
+    /// Returns the frames from this library, which the agent called, up to the caller of the agent.
     #[inline(never)]
     pub fn of_agent() -> Self {
         let mut frames = [ptr::null_mut::<c_void>(); LOOKED_AT];
@@ -45,7 +45,7 @@ impl Stack {
         Self::below_own(own, frames.map(|frame| (frame.addr(), library_of(frame.addr()))))
     }
 
-    /// The agent's part of these frames. The innermost ones are in the library that is loaded at `own`.
+    /// Returns the agent's part of these frames. The innermost ones are in the library that is loaded at `own`.
     fn below_own(
         own: Option<usize>,
         frames: impl Iterator<Item = (usize, Option<Library>)>,
@@ -66,7 +66,7 @@ impl Stack {
         Self(agent)
     }
 
-    /// The beginning of this function alone.
+    /// Returns the beginning of this function alone.
     pub fn of_function(address: usize) -> Self {
         Self(vec![address])
     }
@@ -76,7 +76,7 @@ impl Stack {
         self.0.iter().any(|address| name(*address).is_some_and(|name| name.0 == "JVM_OnLoad"))
     }
 
-    /// A line for each frame.
+    /// Returns a line for each frame.
     pub fn describe(&self) -> Vec<String> {
         let line = |(i, address): (usize, &usize)| {
             let mut line = format!("#{i} ");
@@ -97,7 +97,7 @@ impl Stack {
     }
 }
 
-/// The name as it stands in the source of C++ or Rust.
+/// Returns the name as in the source of C++ or Rust.
 fn demangled(name: &str) -> String {
     match rustc_demangle::try_demangle(name) {
         Ok(name) => format!("{name:#}"),
@@ -105,7 +105,7 @@ fn demangled(name: &str) -> String {
     }
 }
 
-/// The name by the C++ library, if an agent has loaded that.
+/// Demangles the name by the C++ library, if an agent has loaded that library.
 fn demangled_by_cpp(name: &str) -> Option<String> {
     type Demangle = unsafe extern "C" fn(
         *const c_char,
@@ -139,8 +139,8 @@ fn is_libc(path: &Path) -> bool {
     is_named(path, &["libc.", "libc-", "libpthread"])
 }
 
-/// True if the frame between a signal handler and the code that the signal stopped lies in this library: in libc
-/// on x86-64, in the kernel's vDSO on i386 and AArch64.
+/// Returns true if the frame between a signal handler and the code that the signal stopped lies in this library:
+/// in libc on x86-64, in the kernel's vDSO on i386 and AArch64.
 fn returns_from_signals(path: &Path) -> bool {
     is_libc(path) || is_named(path, &["linux-gate.", "linux-vdso."])
 }
@@ -150,7 +150,7 @@ fn is_of_the_vm(path: &Path) -> bool {
     is_libc(path) || is_named(path, &["libjvm.", "libjava.", "libjli."])
 }
 
-/// The function at an address and how far into it, from the symbol table: most functions of an agent are
+/// Returns the function at an address and how far into it, from the symbol table: most functions of an agent are
 /// static, so that the dynamic linker does not know them.
 fn name(address: usize) -> Option<(String, usize)> {
     let library = library_of(address)?;

@@ -41,7 +41,7 @@ impl<V: Default> Table<V> {
         (0..PROBES).map(at).take_while(|found| *found != key).any(|found| found == 0)
     }
 
-    /// The value of the key, put in if there is none; `None` if there is no place for it.
+    /// Returns the value of the key, and adds the key if it is new. `None` if the table is full.
     pub fn put(&self, key: usize) -> Option<&V> {
         let first = place_of(key, self.0.len());
         for i in 0..PROBES {

@@ -51,7 +51,7 @@ impl Default for Thread {
 }
 
 impl Thread {
-    /// An event begins to be handled.
+    /// Records that the handler of an event begins.
     pub fn begin(&self, event_type: jint) {
         if let Some(place) = self.events.get(self.depth.get()) {
             place.set(event_type);
@@ -59,17 +59,17 @@ impl Thread {
         self.depth.set(self.depth.get() + 1);
     }
 
-    /// An event has been handled.
+    /// Records that the handler of an event has returned.
     pub fn end(&self) {
         self.depth.set(self.depth.get() - 1);
     }
 
-    /// The events that are being handled, the innermost last.
+    /// Returns the events that are being handled, the innermost last.
     fn events(&self) -> impl DoubleEndedIterator<Item = jint> {
         self.events[..self.depth.get().min(NESTED)].iter().map(Cell::get)
     }
 
-    /// The mode that the thread is in, were it not for DisableGC.
+    /// Returns the mode of the thread without the effect of DisableGC.
     pub fn mode(&self) -> Mode {
         if self.suspended.get() > 0 {
             return Mode::STOPPED;
@@ -94,13 +94,13 @@ impl Thread {
         self.events().any(is_gc_off)
     }
 
-    /// The thread has come to own a monitor.
+    /// Records that the thread has entered a monitor.
     pub fn take(&self, monitor: usize) {
         self.owned.borrow_mut().push(monitor);
         self.owned_sum.set(self.owned_sum.get().wrapping_add(monitor));
     }
 
-    /// The thread owns it no longer.
+    /// Records that the thread has exited a monitor.
     pub fn give(&self, monitor: usize) {
         let mut owned = self.owned.borrow_mut();
         if let Some(i) = owned.iter().rposition(|owned| *owned == monitor) {
@@ -110,7 +110,7 @@ impl Thread {
     }
 }
 
-/// The place where the thread is: ` in METHOD_ENTRY`, or nothing.
+/// The current events of the thread, such as ` in METHOD_ENTRY`, and its number of suspended threads.
 impl fmt::Display for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, event_type) in self.events().rev().enumerate() {
@@ -124,7 +124,7 @@ impl fmt::Display for Thread {
     }
 }
 
-/// The event's name, as in the specification.
+/// Returns the event's name, as in the specification.
 pub fn name(event_type: jint) -> String {
     let number = event_type & !JVMPI_REQUESTED_EVENT;
     let requested = if event_type == number { "" } else { "requested " };
@@ -151,7 +151,7 @@ thread_local! {
 }
 
 /// Runs `look` with the current thread as the agent in this slot knows it; `None` if the thread is
-/// about to be gone.
+/// ending.
 #[inline]
 pub fn with<R>(slot: usize, look: impl FnOnce(&Thread) -> R) -> Option<R> {
     let mut found = FOUND.get();

@@ -4,7 +4,7 @@ use crate::trace::fields::{Fields, Typed};
 use jni_sys::jint;
 use jvmpi_sys::*;
 
-/// The name of an event's type, as `METHOD_ENTRY`, with `requested` before it where it was.
+/// Returns the name of an event type, such as `METHOD_ENTRY`, with `requested` before it if the event was requested.
 #[must_use]
 pub fn event_name(event_type: jint) -> String {
     let requested = if event_type & JVMPI_REQUESTED_EVENT != 0 { "requested " } else { "" };

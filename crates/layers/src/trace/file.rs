@@ -44,7 +44,7 @@ impl Header {
     /// The bytes of it.
     pub const SIZE: usize = 56;
 
-    /// The header of these records.
+    /// Returns the header of these records.
     #[must_use]
     pub fn write(&self, records: &[&[u8]]) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
@@ -68,7 +68,7 @@ impl Header {
         bytes
     }
 
-    /// The first chunk of these bytes: its header and its records. None if it is not whole.
+    /// Returns the first chunk of these bytes: its header and its records. None if it is not whole.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (header, rest) = bytes.split_first_chunk::<{ Self::SIZE }>()?;
@@ -81,7 +81,7 @@ impl Header {
         (header[..8] == *[magic, checksum].as_flattened()).then_some((read, records))
     }
 
-    /// The fields in these bytes, whatever the checksum is.
+    /// Returns the fields in these bytes, whatever the checksum is.
     pub fn from_bytes(header: &[u8; Self::SIZE]) -> Self {
         let u32_at = |at| u32::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
         let u64_at = |at| u64::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
@@ -98,7 +98,7 @@ impl Header {
     }
 }
 
-/// The head of a file with this text.
+/// Returns the head of a file with this text.
 #[must_use]
 pub fn head(text: &str) -> Vec<u8> {
     let length = u32::try_from(text.len()).expect("it is short");

@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char};
 use std::hint::black_box;
 use std::{ptr, slice};
 
-/// A file with these records, each of a thread of its own.
+/// Returns a file with these records, each of a thread of its own.
 #[must_use]
 pub fn file(threads: &[&[u8]]) -> Vec<u8> {
     let mut bytes = file::head("word=8\n");

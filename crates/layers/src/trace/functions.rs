@@ -28,7 +28,7 @@ macro_rules! declare {
                 match self { $(Self::$name => stringify!($name),)* }
             }
 
-            /// The names of its arguments, and whether it has a result.
+            /// Returns the names of its arguments, and whether it has a result.
             pub(crate) fn signature(self) -> (&'static [&'static str], bool) {
                 match self { $(Self::$name => (
                     &[$(stringify!($argument)),*],
@@ -44,7 +44,7 @@ for_each_function!(declare);
 const _: () = assert!(FUNCTIONS.len() <= 0x20, "there are tags for so many");
 
 impl Function {
-    /// The function with this number.
+    /// Returns the function with this number.
     pub(crate) fn of(number: u8) -> Option<Self> {
         FUNCTIONS.get(usize::from(number)).copied()
     }

@@ -257,7 +257,7 @@ impl Trace {
         Ok(Self { about, threads, problem, is_complete, bytes })
     }
 
-    /// The fault in the file; everything before it was read.
+    /// Returns the fault in the file; everything before it was read.
     #[must_use]
     pub fn problem(&self) -> Option<&TraceError> {
         self.problem.as_ref()
@@ -269,7 +269,7 @@ impl Trace {
         self.is_complete
     }
 
-    /// The recording's own description: `agent`, `vm`, `pid`, `word`.
+    /// Returns the recording's own description: `agent`, `vm`, `pid`, `word`.
     #[must_use]
     pub fn about(&self, key: &str) -> &str {
         self.about.get(key).map_or("", String::as_str)
@@ -298,13 +298,13 @@ impl Trace {
         &self.threads
     }
 
-    /// The bytes of the file.
+    /// Returns the size of the file in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.bytes.get().len() as u64
     }
 
-    /// The records of a thread, by its place in [`Self::threads`].
+    /// Returns the records of a thread, by its place in [`Self::threads`].
     #[must_use]
     pub fn records(&self, thread: usize) -> Records<'_> {
         let thread = &self.threads[thread];
@@ -405,13 +405,13 @@ impl<'a> Records<'a> {
         PackedRecords { records: self.with_state(()), state }
     }
 
-    /// The fault in the records.
+    /// Returns the fault in the records.
     #[must_use]
     pub fn problem(&self) -> Option<&TraceError> {
         self.problem.as_ref()
     }
 
-    /// The place of the next record; None if there is none.
+    /// Returns the place of the next record; None if there is none.
     pub fn key(&mut self) -> Option<Key> {
         self.peek().map(|_| match self.place {
             Some(place) => Key { place, is_own: true },
@@ -419,7 +419,7 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// The tag of the next record; None if there is none.
+    /// Returns the tag of the next record; None if there is none.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         match self.input.bytes.get(self.input.at) {
@@ -477,8 +477,8 @@ impl<'a> Records<'a> {
         None
     }
 
-    /// The method of the next record, if it is a short one of METHOD_ENTRY or METHOD_EXIT, and whether it is
-    /// the latter.
+    /// Returns the method of the next record, if it is a short one of METHOD_ENTRY or METHOD_EXIT, and
+    /// whether it is the latter.
     #[inline]
     pub(crate) fn next_hit(&mut self) -> Option<(bool, u64)> {
         let bytes = self.input.bytes.get(self.input.at..)?;
@@ -498,7 +498,7 @@ impl<'a> Records<'a> {
         next.starts_with(&[tag::BEGIN, function as u8])
     }
 
-    /// The `env_id` of the next event.
+    /// Returns the `env_id` of the next event.
     pub(crate) fn env(&self) -> u64 {
         self.state.env
     }

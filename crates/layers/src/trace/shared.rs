@@ -14,7 +14,7 @@ const QUEUE: usize = 16 << 20;
 /// The period that a killed process may lose. Nothing else depends on it.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// The time, in nanoseconds.
+/// Returns the time, in nanoseconds.
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours to fill.

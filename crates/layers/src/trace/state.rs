@@ -45,7 +45,7 @@ pub const SLOTS: usize = 2048;
 
 const _: () = assert!(SLOTS == (HIT_MASK as usize + 1) << 8);
 
-/// The place that a method has in the table.
+/// Returns the place that a method has in the table.
 #[inline]
 pub fn slot_of(method: u64) -> usize {
     // Method IDs are addresses of words.
@@ -106,7 +106,7 @@ impl State {
         (self.row, self.column) = (usize::from(tag), 0);
     }
 
-    /// The column of the next number.
+    /// Returns the column of the next number.
     pub fn column(&self) -> usize {
         self.column
     }
@@ -116,7 +116,7 @@ impl State {
         self.column = column;
     }
 
-    /// The predecessor of the number that comes next.
+    /// Returns the predecessor of the next number of the record.
     #[inline]
     pub fn predecessor(&mut self) -> &mut u64 {
         let place = &mut self.last[self.row][self.column % COLUMNS];

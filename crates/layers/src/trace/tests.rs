@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-/// An address that stands for something.
+/// Returns an address that stands for something.
 fn at<T>(address: usize) -> *mut T {
     ptr::without_provenance_mut(address)
 }
@@ -30,7 +30,7 @@ fn text(text: &'static std::ffi::CStr) -> *mut c_char {
     text.as_ptr().cast_mut()
 }
 
-/// An event with nothing but zeros in its arm.
+/// Returns an event with nothing but zeros in its arm.
 fn event(event_type: jint) -> JVMPI_Event {
     // SAFETY: all arms consist of numbers and pointers.
     let u = unsafe { std::mem::zeroed() };
@@ -136,7 +136,7 @@ impl Recorded {
 
 unsafe extern "C" fn ignore(_: *mut JVMPI_Event) {}
 
-/// The records in order, as text, with the numbers of their threads.
+/// Returns the records in order, as text, with the numbers of their threads.
 fn lines(trace: &Trace) -> Vec<(u32, String)> {
     let (mut lines, mut names) = (Vec::new(), Names::default());
     let problems = trace.in_order(|i, entry| {

@@ -159,7 +159,7 @@ pub struct Recorded {
 }
 
 impl ThreadBuffer {
-    /// The buffer of the current thread, which is the recording's so manieth.
+    /// Returns a buffer for the current thread, which has this number in the recording.
     pub fn new(number: u32, shared: &Shared) -> Self {
         let (seen, time) = (shared.order.load(Ordering::Relaxed), now());
         let header =

@@ -8,7 +8,7 @@ use jvmpi_formats::dump::{
     Type, write_monitor,
 };
 
-/// A heap dump with the environments of this process. None if nothing has to be changed.
+/// Returns a heap dump with the environments of this process. None if nothing has to be changed.
 pub fn heap_dump(replay: &'static Replay, level: i32, bytes: &[u8]) -> Option<Box<[u8]>> {
     let level = Level::from_number(level).filter(|level| *level > Level::Objects)?;
     replay.known(|known| heap_dump_of(replay, known, level, bytes))
@@ -54,8 +54,8 @@ fn heap_dump_of(
     Some(written.to_vec().into_boxed_slice())
 }
 
-/// A monitor dump with the environments and raw monitors of this process, up to the first damaged record: the
-/// recorded names are pointers of another process, which no agent may follow.
+/// Returns a monitor dump with the environments and raw monitors of this process, up to the first damaged
+/// record: the recorded names are pointers of another process, which no agent may follow.
 pub fn monitor_dump(replay: &'static Replay, bytes: &[u8]) -> Box<[u8]> {
     let Ok(mut written) = Buffer::new() else { return Box::default() };
     let env = |recorded| env(replay, recorded);
@@ -80,7 +80,7 @@ pub fn monitor_dump(replay: &'static Replay, bytes: &[u8]) -> Box<[u8]> {
     written.to_vec().into_boxed_slice()
 }
 
-/// The environment that stands for a recorded one.
+/// Returns the environment that stands for a recorded one.
 fn env(replay: &'static Replay, recorded: Id) -> Id {
     if recorded == 0 { 0 } else { replay.envs.of(recorded as u64).pointer().addr() }
 }

@@ -46,7 +46,7 @@ impl Envs {
         Self { all: Slab::new(), by_recorded: Mutex::default() }
     }
 
-    /// The one for a recorded one, which is not NULL.
+    /// Returns the environment that stands for a recorded one, which is not NULL.
     pub fn of(&'static self, recorded: u64) -> &'static Env {
         let mut by_recorded = self.by_recorded.lock().unwrap_or_else(PoisonError::into_inner);
         by_recorded.entry(recorded).or_insert_with(|| {
@@ -60,7 +60,7 @@ impl Envs {
         })
     }
 
-    /// The one that an agent passes, if it is one.
+    /// Returns the environment that an agent passes, if it is one of the replay.
     #[inline]
     pub fn get(&'static self, env: *mut JNIEnv) -> Option<&'static Env> {
         self.all.get(env.addr() as u64)

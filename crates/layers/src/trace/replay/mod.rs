@@ -138,7 +138,7 @@ impl Replay {
         }
     }
 
-    /// The replay.
+    /// Returns the replay.
     fn get() -> &'static Self {
         REPLAY.get().expect("the agent gets the interface from a replay")
     }

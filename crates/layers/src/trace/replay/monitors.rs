@@ -165,7 +165,7 @@ impl Monitors {
         Self { all: Slab::new(), by_recorded: Mutex::default() }
     }
 
-    /// RawMonitorCreate; with the one that the recorded agent has got, if it is known.
+    /// RawMonitorCreate. `recorded` is the monitor that the recorded agent got, if it is known.
     pub fn create(&'static self, name: &CStr, recorded: Option<u64>) -> Option<&'static Monitor> {
         let mut by_recorded = self.by_recorded.lock().unwrap_or_else(PoisonError::into_inner);
         let monitor = self.all.add(Monitor {
@@ -178,12 +178,12 @@ impl Monitors {
         Some(monitor)
     }
 
-    /// The one that stands for a recorded one, if there is one.
+    /// Returns the monitor that stands for a recorded one, if there is one.
     pub fn of(&self, recorded: u64) -> Option<&'static Monitor> {
         self.by_recorded.lock().unwrap_or_else(PoisonError::into_inner).get(&recorded).copied()
     }
 
-    /// The one that an agent passes, if it is one.
+    /// Returns the monitor that an agent passes, if it is one of the replay.
     #[inline]
     pub fn get(&'static self, monitor: u64) -> Option<&'static Monitor> {
         self.all.get(monitor)

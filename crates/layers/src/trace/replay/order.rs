@@ -103,7 +103,8 @@ impl State {
 const STACK: usize = 8 << 20;
 
 impl Order {
-    /// All threads wait for their first record; the one named is started already and has its turn.
+    /// Returns an order in which all threads wait for their first record, except `first`, which has started and has
+    /// its turn.
     pub fn new(trace: &Trace, first: Option<usize>) -> Self {
         let threads = trace.threads();
         let keys = threads.iter().enumerate().map(|(i, thread)| (thread.first(), i));

@@ -78,7 +78,7 @@ impl Player {
         }
     }
 
-    /// The place of the current thread in the recording, if it is one of that.
+    /// Returns the place of the current thread in the recording, if the thread is one of the recording.
     pub fn current_number() -> Option<usize> {
         Self::current().map(|player| player.number)
     }
@@ -159,7 +159,7 @@ impl Player {
         }
     }
 
-    /// The environment of the next event.
+    /// Returns the environment of the next event.
     #[inline]
     fn event_env(&self) -> &'static Env {
         let recorded = self.records.borrow().env();
@@ -298,8 +298,8 @@ impl Player {
         }
     }
 
-    /// The recorded call that the agent makes now: the next one of the function, with arguments that match. Events
-    /// that came in it are sent. None if it was not recorded.
+    /// Returns the recorded call that the agent makes now: the next one of the function, with arguments that match.
+    /// Events that came in it are sent. None if it was not recorded.
     pub fn recorded_call(
         &self,
         function: Function,
@@ -406,7 +406,7 @@ impl Player {
         true
     }
 
-    /// The recorded call that has created the raw monitor of this name.
+    /// Returns the recorded call that has created the raw monitor of this name.
     pub fn recorded_monitor(&self, name: &CStr) -> Option<Call> {
         let is_it = |call: &Call| {
             let recorded = call.details.name;
@@ -633,7 +633,7 @@ impl Fields for Translate {
     }
 }
 
-/// The environment of the current thread, if it is attached.
+/// Returns the environment of the current thread, if it is attached.
 pub fn current_env() -> Option<&'static Env> {
     match Player::current() {
         Some(player) => {

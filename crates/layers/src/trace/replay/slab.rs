@@ -27,7 +27,7 @@ impl<T: 'static> Slab<T> {
         Self { items, used: AtomicUsize::new(0), whole: AtomicUsize::new(0) }
     }
 
-    /// A new one; None if there are too many. One thread at a time may call this.
+    /// Adds an item and returns it; None if there are too many. One thread at a time may call this.
     pub fn add(&'static self, item: T) -> Option<&'static T> {
         let place = self.used.load(Ordering::Relaxed);
         let slot = self.items.get(place)?;
@@ -42,7 +42,7 @@ impl<T: 'static> Slab<T> {
         Some(item)
     }
 
-    /// The one that lies there, if there is one.
+    /// Returns the item at this address, if there is one.
     #[inline]
     pub fn get(&'static self, address: u64) -> Option<&'static T> {
         let offset = (address as usize).checked_sub(self.items.as_ptr() as usize)?;

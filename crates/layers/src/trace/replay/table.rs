@@ -27,7 +27,7 @@ pub fn get() -> *mut JVMPI_Interface {
     TABLE.0.get()
 }
 
-/// The agent's handler.
+/// Returns the agent's handler.
 #[inline]
 pub fn handler() -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
     // SAFETY: the table is static; the agent may write the pointer at any time, as a whole.
@@ -78,7 +78,7 @@ fn meet_stranger(replay: &'static Replay) {
     }
 }
 
-/// The function with this number that the agent has passed to CreateSystemThread.
+/// Returns the function with this number that the agent has passed to CreateSystemThread.
 pub fn thread_function(
     replay: &'static Replay,
     number: u8,
@@ -97,7 +97,7 @@ struct At<'a> {
 }
 
 impl At<'_> {
-    /// The call that was recorded, if it was; otherwise that is noted.
+    /// Returns the recorded call. If the call was not recorded, notes that and returns None.
     fn recorded(self, function: Function, first: u64) -> Option<Call> {
         let call = self.try_recorded(function, |arguments| arguments[0] == first);
         if call.is_none() {

@@ -10,12 +10,12 @@ use jvmpi_sys::*;
 use std::process::Command;
 use std::{env, thread};
 
-/// A replay of threads with these records.
+/// Returns a replay of threads with these records.
 fn replay_of(threads: &[&[u8]]) -> &'static Replay {
     Box::leak(Box::new(Replay::new(Trace::from_bytes(for_tests::file(threads)).unwrap())))
 }
 
-/// The events in the records of the only thread.
+/// Returns the events in the records of the only thread.
 fn events(replay: &'static Replay) -> impl Iterator<Item = Box<Event>> {
     replay.trace.records(0).filter_map(|entry| match entry.record {
         Record::Event(event) => Some(event),
@@ -29,7 +29,8 @@ fn text(records: &mut Vec<u8>, text: &[u8]) {
     records.bytes(text);
 }
 
-/// A CLASS_LOAD of class 8 whose predecessor in the records has the ID `before`.
+/// Returns a CLASS_LOAD of class 8 whose predecessor in the records has the ID
+/// `before`.
 fn class_load(name: &[u8], before: u64) -> Vec<u8> {
     let mut records = vec![JVMPI_EVENT_CLASS_LOAD as u8];
     text(&mut records, name);

@@ -31,7 +31,7 @@ static INVOKE: Invoke = Invoke {
 /// The structure that a `JavaVM *` points to.
 struct Vm(#[expect(dead_code, reason = "agents look at it")] &'static Invoke);
 
-/// The VM.
+/// Returns the VM.
 pub fn java_vm() -> *mut JavaVM {
     static VM: Vm = Vm(&INVOKE);
     _ = &FUNCTIONS;
