@@ -80,7 +80,7 @@ pub fn dump(bytes: &[u8]) {
     let _ = Monitors::new(bytes).count();
 }
 
-/// The number of records in the heap dumps of a file, up to the first that cannot be read.
+/// Returns the number of records in the heap dumps of a file, up to the first that cannot be read.
 fn heap_records(file: &File) -> usize {
     let mut count = 0;
     for dump in file.profile().heap_dumps() {

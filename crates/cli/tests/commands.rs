@@ -133,7 +133,7 @@ fn program_without_dashes_before_it_gets_a_hint() {
     assert!(said.contains("tip: put `--` before the program, as in `-- java`"), "{said}");
 }
 
-/// The checksum of gzip.
+/// Returns the checksum of gzip.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {

@@ -275,7 +275,7 @@ mod perf_data {
     mod tests {
         use super::*;
 
-        /// A file with one string and one number, as the VM writes it.
+        /// Returns a file with one string and one number, as the VM writes it.
         fn file() -> Vec<u8> {
             let mut data = MAGIC.to_vec();
             data.extend([LITTLE_ENDIAN, 2, 0, 1]);

@@ -29,12 +29,12 @@ fn spawn(number: usize, run: impl FnOnce(&Thread) + Send + 'static) -> JoinHandl
     })
 }
 
-/// A new raw monitor, by the address that is its handle.
+/// Returns a new raw monitor, by the address that is its handle.
 fn new_monitor() -> usize {
     raw_monitors::create(c"model").addr()
 }
 
-/// The raw monitor of a handle.
+/// Returns the raw monitor of a handle.
 fn monitor(handle: usize) -> RawMonitor {
     raw_monitors::get(ptr::without_provenance_mut(handle)).expect("it was created")
 }
@@ -53,7 +53,7 @@ struct AgentLocked<'a> {
 }
 
 impl AgentLock {
-    /// A mutex of the C library, which shows its owner, or another lock, which does not.
+    /// Returns a mutex of the C library, which shows its owner, or another lock, which does not.
     fn new(shows_owner: bool) -> Self {
         Self { mutex: Mutex::new(()), owner: Arc::default(), shows_owner }
     }

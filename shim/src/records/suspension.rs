@@ -32,7 +32,7 @@ pub struct Suspension {
     pub by_others: AtomicBool,
 }
 
-/// The agent's bit in [`Suspension::agents`].
+/// Returns the agent's bit in [`Suspension::agents`].
 fn bit(agent: &Agent) -> u8 {
     1 << agent.index
 }

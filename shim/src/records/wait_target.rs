@@ -39,7 +39,7 @@ impl Aim {
         fence(Ordering::SeqCst);
     }
 
-    /// A number that changes with each [`Self::set`].
+    /// Returns a number that changes with each [`Self::set`].
     pub fn looks(&self) -> u32 {
         self.looks.load(Ordering::Acquire)
     }

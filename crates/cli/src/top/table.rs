@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use jvmpi_formats::profile::{Line, Method, ThreadSerial};
 
-    /// A profile with these stacks, innermost method first, and their samples.
+    /// Returns a profile with these stacks, innermost method first, and their samples.
     fn profile(stacks: &[(&[&str], u64)]) -> (Profile, Vec<CpuSample>) {
         let mut profile = Profile::default();
         let mut rows = Vec::new();

@@ -275,7 +275,7 @@ impl File<'_> {
         None
     }
 
-    /// True if `module::name` exists.
+    /// Returns true if `module::name` exists.
     fn has(&self, module: &Module, name: &str) -> bool {
         self.names.get(module).is_some_and(|names| {
             names.defined.contains(name)

@@ -150,14 +150,14 @@ fn imports_that_run_up(arrows: &Arrows) -> Vec<String> {
     up.map(|(from, to)| format!("{} imports {}", name(from), name(to))).collect()
 }
 
-/// The modules of [`LAYERS`] that have no file.
+/// Returns the modules of [`LAYERS`] that have no file.
 fn missing_modules(arrows: &Arrows) -> Vec<String> {
     let is_there = |layer: &str| arrows.keys().any(|module| layer_of(module) == layer);
     let missing = LAYERS.iter().copied().flatten().filter(|layer| !is_there(layer));
     missing.map(|layer| format!("there is no module {layer}")).collect()
 }
 
-/// The files that `docs/explanation/architecture.md` names and that are not there, below the root or the shim's
+/// Returns the files that `docs/explanation/architecture.md` names and that are not there, below the root or the shim's
 /// source.
 fn missing_files() -> Result<Vec<String>, String> {
     let root = workspace_root();
@@ -186,7 +186,7 @@ fn runs_down(from: &Module, to: &Module) -> bool {
     from == to || height(from).zip(height(to)).is_some_and(|(from, to)| from < to)
 }
 
-/// The layer of a module.
+/// Returns the layer of a module.
 fn layer_of(module: &Module) -> &str {
     module.get(1).map_or("lib", String::as_str)
 }

@@ -213,8 +213,8 @@ fn checksums(lock: &str) -> BTreeMap<[&str; 2], &str> {
     packages.collect()
 }
 
-/// True if the license allows MIT OR Apache-2.0 for the whole: one of those that `deny.toml` allows, in each part that
-/// holds at the same time.
+/// Returns true if the license allows MIT OR Apache-2.0 for the whole: one of those that `deny.toml` allows, in each
+/// part that holds at the same time.
 fn is_allowed(license: &str) -> bool {
     const DENY: &str = include_str!("../../../../deny.toml");
     let allowed = DENY.split_once("\nallow = [").and_then(|(_, rest)| rest.split_once(']'));

@@ -16,7 +16,7 @@ pub fn of(os_thread: i32) -> Option<i64> {
     machine::cpu_time(os_thread).map(|time| time.as_nanos() as i64)
 }
 
-/// A time as nanoseconds.
+/// Returns a time as nanoseconds.
 #[allow(dead_code, reason = "the code that needs it is no part of a model")]
 pub fn nanos(time: &timespec) -> i64 {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as i64

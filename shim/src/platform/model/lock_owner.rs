@@ -2,7 +2,8 @@
 
 use super::machine;
 
-/// The thread that owns the mutex for which this one waits; None if it waits for none that shows it.
+/// Returns the thread that owns the mutex for which this one waits; None if it waits for none that
+/// shows it.
 pub fn of(os_thread: i32) -> Option<i32> {
     machine::step();
     machine::mutex_owner(os_thread)

@@ -134,17 +134,17 @@ fn with_me<R>(f: impl FnOnce(&mut Thread) -> R) -> R {
     with(|machine| f(machine.thread(me())))
 }
 
-/// The number of the current thread; 0 outside of models, where everything takes effect at once.
+/// Returns the number of the current thread; 0 outside of models, where everything takes effect at once.
 fn me() -> usize {
     current::try_get_current_task().map_or(0, |task| usize::from(task) + 1)
 }
 
-/// The number of the current thread as the kernel would show it.
+/// Returns the number of the current thread as the kernel would show it.
 pub fn number() -> i32 {
     me() as i32
 }
 
-/// The threads that exist.
+/// Returns the threads that exist.
 pub fn numbers() -> Vec<i32> {
     let exists = |(number, thread): (usize, &Thread)| {
         (number > 0 && !thread.has_ended).then_some(number as i32)
@@ -166,12 +166,12 @@ pub fn is_asleep(number: i32) -> bool {
     of(number, Machine::is_asleep).unwrap_or(true)
 }
 
-/// The CPU time of a thread.
+/// Returns the CPU time of a thread.
 pub fn cpu_time(number: i32) -> Option<Duration> {
     of(number, |_, thread| STEP * thread.steps as u32)
 }
 
-/// The owner of the mutex for which a thread waits, if it shows that.
+/// Returns the owner of the mutex for which a thread waits, if it shows that.
 pub fn mutex_owner(number: i32) -> Option<i32> {
     let owner = of(number, |_, thread| Some(thread.mutex_owner.as_ref()?.load(SeqCst)))??;
     (owner > 0 && owner != number).then_some(owner)
@@ -190,12 +190,12 @@ pub fn idle_times() -> u32 {
     with(|machine| machine.idle)
 }
 
-/// The time that has passed.
+/// Returns the time that has passed.
 pub fn now() -> Duration {
     STEP * with(|machine| machine.now) as u32
 }
 
-/// The thread-local pointer of the current thread.
+/// Returns the thread-local pointer of the current thread.
 pub fn word() -> usize {
     with_me(|me| me.word)
 }
@@ -249,7 +249,7 @@ pub fn store(store: Store) {
     }
 }
 
-/// The value that the current thread has stored last at a place, if that is not in memory yet.
+/// Returns the value that the current thread has stored last at a place, if that is not in memory yet.
 pub fn own_store(place: usize) -> Option<u64> {
     let at_place = |store: &&Store| store.place == place;
     with_me(|me| me.stores.iter().rfind(at_place).map(|store| store.bits))

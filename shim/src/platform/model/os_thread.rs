@@ -2,7 +2,7 @@
 
 use super::machine;
 
-/// The number of the current thread.
+/// Returns the number of the current thread.
 pub fn os_thread() -> i32 {
     machine::number()
 }
