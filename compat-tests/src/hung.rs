@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jvmpi_conformance::own_time::LOOK;
 
-use crate::patience::{self, PATIENCE};
+use crate::cpu_timeout::{self, PATIENCE};
 use crate::{build, stacks};
 
 /// A guard for a process, which is killed if it hangs while the guard exists. Code that waits for the process or its
@@ -26,7 +26,7 @@ impl Guard {
         let (process, handle) = (child.id(), handle(child)?);
         let (kept, is_kept) = channel();
         thread::spawn(move || {
-            let mut patience = patience::with(process, partner, patience);
+            let mut patience = cpu_timeout::with(process, partner, patience);
             while !patience.left().is_zero() {
                 if is_kept.recv_timeout(LOOK) == Err(RecvTimeoutError::Disconnected) {
                     return;

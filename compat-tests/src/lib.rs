@@ -6,13 +6,13 @@ use std::sync::LazyLock;
 
 pub mod build;
 pub mod conformance;
+mod cpu_timeout;
 pub mod debian;
 pub mod echo;
 pub mod hangs;
 pub mod hung;
 pub mod jdk;
 pub mod machine;
-mod patience;
 pub mod programs;
 pub mod report;
 pub mod run;

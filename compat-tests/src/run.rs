@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use jvmpi_conformance::own_time::Patience;
+use jvmpi_conformance::own_time::CpuTimeout;
 
+use crate::cpu_timeout::{self, PATIENCE};
 use crate::echo::Echo;
 use crate::jdk::{Gc, HEAP, Jdk};
 use crate::machine::Machine;
-use crate::patience::{self, PATIENCE};
 use crate::report::Report;
 use crate::{build, stacks, text};
 
@@ -374,7 +374,7 @@ impl Launch {
             unsafe { command.pre_exec(use_one_processor) };
         }
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
-        let patience = patience::with(child.id(), self.partner, self.patience);
+        let patience = cpu_timeout::with(child.id(), self.partner, self.patience);
         let echo = Echo::of(vec![stdout, stderr]);
         Ok(Running {
             child,
@@ -425,7 +425,7 @@ fn use_one_processor() -> io::Result<()> {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    patience: Patience,
+    patience: CpuTimeout,
     directory: PathBuf,
     reports: Vec<PathBuf>,
     tolerated: Option<&'static str>,

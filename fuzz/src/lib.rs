@@ -23,14 +23,14 @@ use std::path::Path;
 mod answer;
 #[path = "../../crates/classfile/tests/support/exercise.rs"]
 mod exercise;
+#[allow(dead_code, reason = "`record` also asks what is still coming")]
+#[path = "../../crates/cli/src/record/received.rs"]
+mod received;
 #[allow(dead_code, reason = "the program of the target has its counters copied")]
 pub mod replay;
-#[allow(dead_code, reason = "`record` also asks what is still coming")]
-#[path = "../../crates/cli/src/record/told.rs"]
-mod told;
 
+use received::Received;
 pub use replay::replay;
-use told::Told;
 
 /// A fuzz target.
 pub type Target = fn(&[u8]);
@@ -208,7 +208,7 @@ pub fn rewrite(bytes: &[u8]) {
 /// depend on the pieces in which the stream arrives.
 pub fn stream(bytes: &[u8]) {
     let read = |size: usize| {
-        let mut told = Told::default();
+        let mut told = Received::default();
         let is_read = bytes.chunks(size).try_for_each(|piece| told.take(piece)).is_ok();
         let notes = told.notes.len();
         let mut text = TextWriter::new(Vec::new(), &Profile::default()).unwrap();

@@ -5,7 +5,7 @@
 //! error ([`assert_none_held`]). Tables have locks too: [`Map`] returns copies of its values, and drops values only
 //! after it has released its lock.
 //!
-//! Locks that must be held during calls of the VM are in `crate::sync::claims`.
+//! Locks that must be held during calls of the VM are in `crate::sync::vm_locks`.
 
 use crate::platform::sync::{Condvar, Mutex, MutexGuard};
 use dashmap::DashMap;

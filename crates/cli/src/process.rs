@@ -1,7 +1,7 @@
 //! A running process, by its number.
 
 use crate::directory::Directory;
-use jvmpi_conformance::own_time::Patience;
+use jvmpi_conformance::own_time::CpuTimeout;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs::{self, File};
@@ -132,8 +132,8 @@ impl Process {
     }
 
     /// Returns a timeout of this much CPU time of the process, to wait for something that it does.
-    pub fn patience(&self, time: Duration) -> Patience {
-        Patience::new(time, vec![self.number.unsigned_abs()])
+    pub fn patience(&self, time: Duration) -> CpuTimeout {
+        CpuTimeout::new(time, vec![self.number.unsigned_abs()])
     }
 
     /// Checks that SIGQUIT reaches the JVM instead of ending it.

@@ -1,7 +1,7 @@
 //! Waiting for a JVM for no longer than the user wants.
 
 use crate::process::Process;
-use jvmpi_conformance::own_time::Patience;
+use jvmpi_conformance::own_time::CpuTimeout;
 use std::io::{self, Read, Write};
 use std::mem;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -24,7 +24,7 @@ pub struct Waiting {
     /// The time of its own that a JVM has for its answer after the user's time is over. For a JVM that is stopped or hangs,
     /// that is as long on the clock. A JVM that loads the agent on a busy machine gets longer.
     extra: Duration,
-    patience: Arc<Mutex<Option<Patience>>>,
+    patience: Arc<Mutex<Option<CpuTimeout>>>,
 }
 
 /// Extra time if the agent takes a moment to load.

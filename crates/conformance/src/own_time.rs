@@ -50,12 +50,12 @@ impl OwnTime {
 
 /// A timeout measured in [`OwnTime`]; processes that exceed it count as hung.
 #[derive(Debug)]
-pub struct Patience {
+pub struct CpuTimeout {
     own_time: OwnTime,
     left: Duration,
 }
 
-impl Patience {
+impl CpuTimeout {
     /// Starts a timeout for processes that work together.
     #[must_use]
     pub fn new(patience: Duration, processes: Vec<u32>) -> Self {

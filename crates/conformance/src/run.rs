@@ -2,7 +2,7 @@
 
 use crate::compile::Compiled;
 use crate::manifest::{Case, Excuse, Manifest, Run};
-use crate::own_time::Patience;
+use crate::own_time::CpuTimeout;
 use crate::results::{Outcome, Results, State};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -227,7 +227,7 @@ fn wait(java: &mut Command, patience: Duration) -> Result<Option<ExitStatus>, St
     let program = java.get_program().to_owned();
     let failed = |error: std::io::Error| format!("{}: {error}", Path::new(&program).display());
     let mut child = java.spawn().map_err(failed)?;
-    let mut patience = Patience::new(patience, vec![child.id()]);
+    let mut patience = CpuTimeout::new(patience, vec![child.id()]);
     loop {
         if let Some(status) = child.try_wait().map_err(failed)? {
             return Ok(Some(status));

@@ -2,7 +2,6 @@
 
 use crate::dumps::Dumps;
 use crate::events::events;
-use crate::known::NewThread;
 use crate::message::error;
 use crate::objects::Object;
 use crate::orders::Orders;
@@ -10,6 +9,7 @@ use crate::output::Output;
 use crate::per_thread::{InUse, Own, Slot, Waited};
 use crate::session::Session;
 use crate::shared::{Heap, Live, Shared, lock, new_class, text};
+use crate::symbols::NewThread;
 use crate::{listener, locks, sampler};
 use jvmpi::{
     Agent, ArenaId, ClassId, ClassLoad, Context, Frames, GcDisabled, GlobalrefAlloc, HeapUse,

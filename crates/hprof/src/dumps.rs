@@ -1,11 +1,11 @@
 //! Dumps: their sections in a fixed order, written by one thread at a time.
 
 use crate::events::costly_events;
-use crate::known::{Event, bring_up_to_date};
 use crate::message::{Progress, error};
 use crate::output::Output;
 use crate::session::Session;
 use crate::shared::{Shared, lock};
+use crate::symbols::{Event, bring_up_to_date};
 use crate::{heap, monitors};
 use jvmpi::{EventType, Level, MultiThreaded, OnLoad, RawMonitor};
 use jvmpi_formats::hprof::control::{Command, Control, SiteFlags};

@@ -1,9 +1,9 @@
 //! HEAP_DUMP: the conversion of its records to those of the profile.
 
-use crate::known::{LoadedClass, bring_up_to_date};
 use crate::objects::Objects;
 use crate::shared::{Shared, lock};
 use crate::sites::SiteKey;
+use crate::symbols::{LoadedClass, bring_up_to_date};
 use jvmpi::dump::{self, Classes, Shape};
 use jvmpi::{GcDisabled, HeapDump, ObjectId as RawObjectId};
 use jvmpi_formats::profile::heap::{
@@ -29,7 +29,7 @@ pub fn write(
     writer: &mut dyn Writer,
 ) -> io::Result<()> {
     let session = shared.session();
-    let classes = Known(lock(&shared.known).classes());
+    let classes = Symbols(lock(&shared.known).classes());
     let mut heap = Heap::default();
 
     // All requests to the VM come before anything is written.
@@ -82,9 +82,9 @@ fn malformed(why: dump::Malformed) -> io::Error {
 }
 
 /// The classes known at the time of the dump.
-struct Known(FxHashMap<u64, Arc<LoadedClass>>);
+struct Symbols(FxHashMap<u64, Arc<LoadedClass>>);
 
-impl Classes for Known {
+impl Classes for Symbols {
     fn shape(&self, class: dump::Id) -> Option<Shape<'_>> {
         let class = self.0.get(&(class as u64))?;
         Some(Shape { interfaces: class.interfaces, statics: &class.static_types })
@@ -109,7 +109,7 @@ impl Heap {
         &self,
         shared: &Shared,
         dump: &HeapDump<'_>,
-        classes: &Known,
+        classes: &Symbols,
         profile: &Profile,
         each: &mut EachRecord<'_>,
     ) -> io::Result<()> {
@@ -213,7 +213,7 @@ impl Heap {
 
     /// Returns the fields of instances of a class: its own first, then those of its superclass,
     /// and so on.
-    fn layout(&self, classes: &Known, class: u64) -> Layout {
+    fn layout(&self, classes: &Symbols, class: u64) -> Layout {
         let mut layout = Layout::new();
         let mut next = class;
         while let Some(class) = classes.0.get(&next) {

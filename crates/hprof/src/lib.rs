@@ -9,10 +9,8 @@ mod cpu_clock;
 mod dumps;
 mod events;
 mod heap;
-mod known;
 mod listener;
 mod locks;
-mod made;
 mod message;
 mod monitor_times;
 mod monitors;
@@ -20,10 +18,12 @@ mod objects;
 mod orders;
 mod output;
 mod per_thread;
+mod rendered;
 mod sampler;
 mod session;
 mod shared;
 mod sites;
+mod symbols;
 
 use agent::Hprof;
 

@@ -1,6 +1,6 @@
 //! The destination of the profile: a front end, or a file that gets its final name only when it is complete.
 
-use crate::made::Made;
+use crate::rendered::Rendered;
 use jvmpi_formats::hprof::options::{Cpu, Options, Output as Destination};
 use jvmpi_formats::profile::{
     BinaryWriter, Format, Profile, StreamWriter, TextWriter, Version, WholeFile, Writer,
@@ -42,7 +42,7 @@ enum Form {
     /// The stream that the command `jvmpi` reads.
     Stream,
     /// A file that is rendered as a whole.
-    Made(Format),
+    Rendered(Format),
 }
 
 /// The way in which the file is written.
@@ -50,7 +50,7 @@ enum Kind {
     /// Appends each part to the file.
     Pieces(Box<dyn Writer + Send>),
     /// Renders everything dumped so far at the end of each dump.
-    Whole(Box<Made>),
+    Whole(Box<Rendered>),
 }
 
 impl Kind {
@@ -130,7 +130,7 @@ impl Form {
             Format::Text => Self::Text,
             Format::Binary if may_dump_heap => Self::Binary(Version::V1_0_2),
             Format::Binary => Self::Binary(Version::V1_0_1),
-            other => Self::Made(other),
+            other => Self::Rendered(other),
         }
     }
 }
@@ -210,7 +210,7 @@ impl Output {
                 Kind::Pieces(Box::new(BinaryWriter::new(out, profile, version)?))
             }
             Form::Stream => Kind::Pieces(Box::new(StreamWriter::new(out, profile)?)),
-            Form::Made(format) => Kind::Whole(Box::new(Made::new(format))),
+            Form::Rendered(format) => Kind::Whole(Box::new(Rendered::new(format))),
         });
         Ok(true)
     }

@@ -1,9 +1,9 @@
 //! The data that is recorded from the start of profiling to its end.
 
 use crate::call_times::{CallCosts, Cost, Limit};
-use crate::known::Known;
 use crate::monitor_times::Waits;
 use crate::sites::{Counts, SiteKey, Sites};
+use crate::symbols::Symbols;
 use jvmpi_formats::hprof::control::SiteFlags;
 use jvmpi_formats::hprof::options::Options;
 use jvmpi_formats::profile::{
@@ -116,7 +116,7 @@ impl CallSums {
     }
 
     /// Returns the section, without the rows below the cutoff.
-    pub fn section(&self, known: &Mutex<Known>, cutoff: f64) -> CpuTimes {
+    pub fn section(&self, known: &Mutex<Symbols>, cutoff: f64) -> CpuTimes {
         let row = |row: StackTime| {
             let StackTime { thread, stack, own, calls } = row;
             let trace = lock(known).profile.traces.intern_stack(thread, stack);

@@ -1,12 +1,12 @@
 //! The data that all threads share.
 
-use crate::known::{Known, NewClass};
 use crate::locks;
 use crate::objects::{Object, Objects};
 use crate::orders::{Orders, Sampled};
 use crate::per_thread::{Slot, pass_barrier};
 use crate::session::Session;
 use crate::sites::SiteKey;
+use crate::symbols::{NewClass, Symbols};
 use jvmpi::{
     ClassLoad, Context, Field, Frame, Frames, GcDisabled, ModifiedUtf8, MultiThreaded, ObjectAlloc,
     ObjectId, RawMonitor, ThreadId, ThreadLocal, mode,
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Shared {
     pub of_thread: ThreadLocal<Slot>,
     /// Classes, methods, threads.
-    pub known: Mutex<Known>,
+    pub known: Mutex<Symbols>,
     /// The heap; entered from GC_START to GC_FINISH.
     pub heap: RawMonitor<RefCell<Heap>>,
     /// The instructions to the sampler.

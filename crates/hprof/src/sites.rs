@@ -89,13 +89,13 @@ impl Counts {
 #[derive(Debug)]
 pub struct Allocations<F> {
     /// Entries by the data of the event.
-    known: HashTable<Known<F>>,
+    known: HashTable<Symbols<F>>,
     by_site: FxHashMap<u32, Arc<Allocated>>,
     shared: Arc<Counts>,
 }
 
 #[derive(Debug)]
-struct Known<F> {
+struct Symbols<F> {
     class: usize,
     array_of: u8,
     frames: Box<[F]>,
@@ -126,7 +126,7 @@ impl<F: Copy + Eq + Hash> Allocations<F> {
         number: impl FnOnce() -> u32,
     ) -> u32 {
         let hash = hash(class, array_of, frames);
-        let is_it = |known: &Known<F>| {
+        let is_it = |known: &Symbols<F>| {
             known.class == class && known.array_of == array_of && *known.frames == *frames
         };
         if let Some(known) = self.known.find(hash, is_it) {
@@ -143,7 +143,7 @@ impl<F: Copy + Eq + Hash> Allocations<F> {
         };
         let counts = Arc::clone(self.by_site.entry(site).or_insert_with(fresh));
         counts.add(size);
-        let known = Known { class, array_of, frames: frames.into(), counts };
+        let known = Symbols { class, array_of, frames: frames.into(), counts };
         self.known.insert_unique(hash, known, |known| {
             self::hash(known.class, known.array_of, &known.frames)
         });

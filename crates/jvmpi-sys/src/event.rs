@@ -25,10 +25,10 @@ pub struct JVMPI_Event {
 ///
 /// # Safety
 /// The implementing type is the type of a member, or `()`.
-pub unsafe trait Arm: Copy {}
+pub unsafe trait EventBody: Copy {}
 
 // SAFETY: `()` is permitted.
-unsafe impl Arm for () {}
+unsafe impl EventBody for () {}
 
 macro_rules! arms {
     ($($(#[doc = $events:literal])* $arm:ident: $type:ty,)*) => {
@@ -40,7 +40,7 @@ macro_rules! arms {
         }
 
     // SAFETY: each `$type` is the type of a member.
-        $(unsafe impl Arm for $type {})*
+        $(unsafe impl EventBody for $type {})*
     };
 }
 

@@ -92,7 +92,7 @@ fn component(jni: Jni, array_class: jclass) -> Option<Arc<Class>> {
         let reflection = jni.find_class(c"java/lang/Class")?;
         let method = jni.method(reflection, c"getComponentType", c"()Ljava/lang/Class;")?;
         // Internal, because an event of this call would name the array class, which has no record yet.
-        let element = threads::quietly(jni, || jni.call_object(array_class, method, &[]))?;
+        let element = threads::internally(jni, || jni.call_object(array_class, method, &[]))?;
         of(jni, element).ok()
     })
 }
@@ -161,7 +161,7 @@ pub fn link(jni: Jni, class: jclass) -> bool {
         let public_only = jvalue { z: true };
         jni.call_object(class, list, &[public_only]).map(drop)
     };
-    if threads::quietly(jni, || jni.frame(8, fields)).is_none() && !class::is_ready(class) {
+    if threads::internally(jni, || jni.frame(8, fields)).is_none() && !class::is_ready(class) {
         let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
         log::debug!("{} cannot be linked now", signature.to_string_lossy());
     }

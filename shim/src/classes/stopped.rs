@@ -8,8 +8,8 @@ use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, capabilities, virtual_thread
 use crate::records::virtual_thread;
 use crate::suspending::{self, Suspending};
 use crate::suspension::can_suspend::{self, Borrowed};
-use crate::sync::claims::{self, ToSuspend};
 use crate::sync::tagging;
+use crate::sync::vm_locks::{self, ForSuspending};
 use crate::threads::{self, Thread};
 use jvmpi_jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, jthread};
 use std::collections::HashSet;
@@ -28,7 +28,7 @@ pub struct Stopped {
     /// Given back after the threads have been resumed.
     _can_suspend: Borrowed,
     /// Keeps the IDs that a dump names from changing. Released after the threads have been resumed.
-    _claim: ToSuspend,
+    _lock: ForSuspending,
 }
 
 /// The number of attempts if further threads are started while the others are being suspended.
@@ -48,7 +48,7 @@ impl Stopped {
         classes::class_fields(jni);
         let (mut attempt, mut making) = (1, 0);
         loop {
-            let of_virtual = threads::quietly(jni, || virtual_threads::making(jni));
+            let of_virtual = threads::internally(jni, || virtual_threads::making(jni));
             let threads = live(jni, current).map_err(failed)?;
             let stopped = Self::of(jni, &threads, current, of_virtual.is_some())?;
             // Agents may have suspended some of these threads before.
@@ -81,7 +81,7 @@ impl Stopped {
         with_virtual: bool,
     ) -> Result<Self, String> {
         let failed = |error: jvm::Error| error.to_string();
-        let claim = claims::to_suspend();
+        let lock = vm_locks::for_suspending();
         let can_suspend = can_suspend::borrow()?;
         let suspending = suspending::begin();
         let mut stopped = Self {
@@ -90,7 +90,7 @@ impl Stopped {
             all_virtual: None,
             _suspending: suspending,
             _can_suspend: can_suspend,
-            _claim: claim,
+            _lock: lock,
         };
         if with_virtual {
             suspend_virtual(jni).map_err(failed)?;

@@ -28,12 +28,12 @@ impl ClassObjects {
     pub fn with_room(jni: Jni, num_classes: usize) -> Result<Self> {
         let find =
             || Some((jni.find_class(c"java/lang/Class")?, jni.find_class(c"java/lang/Object")?));
-        let Some((meta, object)) = threads::quietly(jni, find) else {
+        let Some((meta, object)) = threads::internally(jni, find) else {
             return Ok(Self { array: ptr::null_mut(), fields: Vec::new(), num_classes });
         };
         let fields = reference_fields(meta)?;
         let length = num_classes * fields.len();
-        let array = threads::quietly(jni, || jni.new_array(length as jint, object));
+        let array = threads::internally(jni, || jni.new_array(length as jint, object));
         Ok(Self { array: array.unwrap_or(ptr::null_mut()), fields, num_classes })
     }
 

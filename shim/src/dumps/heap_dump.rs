@@ -4,7 +4,7 @@ use super::class_objects::ClassObjects;
 use super::layouts;
 use super::object_dump::readable;
 use super::stacks::Stacks;
-use super::standstill::{Resting, Standstill};
+use super::stop_the_world::{StopTheWorld, SuspendedThread};
 use super::walk::{Failure, Stack, Surroundings, Walk};
 use crate::classes::{self, references};
 use crate::gc::deaths;
@@ -16,7 +16,7 @@ use crate::records::agents::{self, Agent};
 use crate::records::class::{self, Class};
 use crate::records::layout::Layout;
 use crate::sync::announcements::Replay;
-use crate::sync::claims;
+use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use crate::translate::frames::hidden_frames;
 use crate::translate::heap_objects::Unannounced;
@@ -74,7 +74,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     let mut unannounced = Vec::new();
     let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut unannounced));
     // The objects' tags already mark them as announced, so they are announced even if the dump fails.
-    let (mut walk, resting) = match walked {
+    let (mut walk, suspended) = match walked {
         Ok(walked) => walked,
         Err(reason) => {
             heap_objects::announce_found(jni, agent, thread, &unannounced);
@@ -85,7 +85,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
         class_events::announce_in_dump(jni, agent, thread, class);
     }
     heap_objects::announce_found(jni, agent, thread, &unannounced);
-    let stacks = Stacks::of(jni, agent, thread, &resting);
+    let stacks = Stacks::of(jni, agent, thread, &suspended);
     walk.number_frames(|thread, depth| stacks.number(thread, depth));
     let bytes = walk.finish(announced_classes(agent)).map_err(|failure| failure.to_string())?;
     Ok(Dump { bytes, stacks })
@@ -107,7 +107,7 @@ fn walk<'a>(
     thread: &Thread,
     level: Level,
     unannounced: &mut Vec<Unannounced>,
-) -> Result<(Walk<'a>, Vec<Resting>), String> {
+) -> Result<(Walk<'a>, Vec<SuspendedThread>), String> {
     let failed = |error: jvm::Error| error.to_string();
     let hidden_frames = hidden_frames(jni, thread);
     // No event may be sent while the threads are suspended.
@@ -116,9 +116,9 @@ fn walk<'a>(
     let mut num_classes = known_classes(jni, link_archived).map_err(failed)?.len();
     for _ in 0..ATTEMPTS {
         let room = ClassObjects::with_room(jni, num_classes + NEW_CLASSES).map_err(failed)?;
-        let standstill = Standstill::begin(jni, thread, hidden_frames)?;
+        let stop_the_world = StopTheWorld::begin(jni, thread, hidden_frames)?;
         // No agent may be called now: suspended threads may hold its locks.
-        let known = threads::quietly(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
+        let known = threads::internally(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
         num_classes = known.len();
         if !room.fits(num_classes) {
             continue;
@@ -131,7 +131,7 @@ fn walk<'a>(
         let surroundings = Surroundings {
             level,
             classes: known,
-            threads: stacks(standstill.threads(), thread, hidden_frames),
+            threads: stacks(stop_the_world.threads(), thread, hidden_frames),
             hidden,
             own_references: own_references(),
             global_references: references::strong_by_object(agent),
@@ -142,7 +142,7 @@ fn walk<'a>(
         let mut walk = Walk::new(buffer, surroundings);
         let followed = deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut walk));
         unannounced.append(&mut walk.unannounced);
-        let resting = standstill.end();
+        let suspended = stop_the_world.end();
         match walk.failure() {
             // Some threads may run: a thread attached meanwhile, or a virtual thread that is mounted.
             Some(Failure::UnknownClass(_)) => continue,
@@ -153,7 +153,7 @@ fn walk<'a>(
         unannounced.append(&mut walk.unannounced);
         return match walk.failure() {
             Some(failure) => Err(failure.to_string()),
-            None => Ok((walk, resting)),
+            None => Ok((walk, suspended)),
         };
     }
     Err("the program loads classes faster than they can be looked at".to_owned())
@@ -201,7 +201,7 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
     walk.learn();
     let tags: Vec<_> = late.iter().map(|(_, tag)| tag.raw()).collect();
     jni.frame(LARGE_FRAME, |_| {
-        let _claim = claims::to_tag();
+        let _lock = vm_locks::for_tags();
         let jvmti = jvm::get().jvmti;
         for (object, _) in jvmti.all_tagged(&tags).map_err(failed)? {
             deaths::during_walk(|| jvmti.follow_references(Some(object), walk)).map_err(failed)?;
@@ -211,10 +211,14 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
 }
 
 /// Returns the stacks, by the IDs of their threads.
-fn stacks(resting: &[Resting], current: &Thread, hidden_frames: usize) -> HashMap<Id, Stack> {
+fn stacks(
+    suspended: &[SuspendedThread],
+    current: &Thread,
+    hidden_frames: usize,
+) -> HashMap<Id, Stack> {
     // While allocations are reported, every object gets its ID when it is created.
     let all_have_ids = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
-    let stack = |(i, Resting { thread, .. }): (usize, &Resting)| {
+    let stack = |(i, SuspendedThread { thread, .. }): (usize, &SuspendedThread)| {
         let is_current = thread.env() == current.env();
         let stack = Stack {
             thread: thread.env().addr(),
@@ -224,7 +228,7 @@ fn stacks(resting: &[Resting], current: &Thread, hidden_frames: usize) -> HashMa
         };
         (thread.id().addr(), stack)
     };
-    resting.iter().enumerate().map(stack).collect()
+    suspended.iter().enumerate().map(stack).collect()
 }
 
 /// Returns the number of the shim's own global references by object: one to every registered Thread object.

@@ -8,5 +8,5 @@ pub mod monitor_dump;
 pub mod object_dump;
 mod record;
 mod stacks;
-mod standstill;
+mod stop_the_world;
 mod walk;

@@ -2,7 +2,7 @@
 
 use super::locked::Snapshots;
 use super::stacks::Stacks;
-use super::standstill::{Resting, Standstill};
+use super::stop_the_world::{StopTheWorld, SuspendedThread};
 use crate::classes;
 use crate::gc::deaths;
 use crate::gc::gate::NoGc;
@@ -62,24 +62,26 @@ struct Dump {
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let failed = |error: jvm::Error| error.to_string();
     // Work that loads or initializes classes is done before threads are suspended.
-    threads::quietly(jni, || virtual_threads::get(jni));
+    threads::internally(jni, || virtual_threads::get(jni));
     // Class objects are candidates and are recognized by their tags.
     classes::all_loaded(jni).map_err(failed)?;
     // No event is sent meanwhile: suspended threads may hold an agent's lock.
     let mut missing = Vec::new();
     let mut look = |jni: Jni| {
         let snapshots = Snapshots::take(jni, &missing);
-        let standstill = Standstill::begin(jni, thread, hidden_frames(jni, thread))?;
+        let stop_the_world = StopTheWorld::begin(jni, thread, hidden_frames(jni, thread))?;
         let java = jni
-            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, standstill.threads(), &snapshots))
+            .frame(LARGE_FRAME, |jni| {
+                java_monitors(jni, thread, stop_the_world.threads(), &snapshots)
+            })
             .map_err(failed)?;
-        let found = (java, raw_monitors::all(), standstill.end());
+        let found = (java, raw_monitors::all(), stop_the_world.end());
         let again = snapshots.again();
         let is_exact = again.is_none();
         missing = again.unwrap_or_default();
         Ok::<_, String>((is_exact, found))
     };
-    let (java, raw, resting) = threads::quietly(jni, || {
+    let (java, raw, suspended) = threads::internally(jni, || {
         let mut attempt = 1;
         loop {
             let (is_exact, found) = jni.frame(LARGE_FRAME, &mut look)?;
@@ -99,8 +101,8 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
             }
         }
     });
-    let stacks = Stacks::of(jni, agent, thread, &resting);
-    let statuses = stacks.threads.iter().map(|i| resting[*i].status).collect();
+    let stacks = Stacks::of(jni, agent, thread, &suspended);
+    let statuses = stacks.threads.iter().map(|i| suspended[*i].status).collect();
     let mut bytes = Buffer::new().map_err(|full| full.to_string())?;
     let java = java.into_iter().map(|java| java.monitor);
     for monitor in java.chain(raw.iter().map(|raw| raw.monitor.clone())) {
@@ -118,12 +120,12 @@ struct Java {
 fn java_monitors(
     jni: Jni,
     current: &Thread,
-    resting: &[Resting],
+    suspended: &[SuspendedThread],
     snapshots: &Snapshots,
 ) -> jvm::Result<Vec<Java>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
-    let candidates = candidates(jni, current, resting, snapshots)?;
+    let candidates = candidates(jni, current, suspended, snapshots)?;
     for (object, id) in candidates.objects.iter().copied() {
         if seen.insert(id.addr())
             && let Some(monitor) = usage(jni, object, id, &candidates)?
@@ -215,7 +217,7 @@ struct Candidates {
 fn candidates(
     jni: Jni,
     current: &Thread,
-    resting: &[Resting],
+    suspended: &[SuspendedThread],
     snapshots: &Snapshots,
 ) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
@@ -224,7 +226,7 @@ fn candidates(
     // The shim's own threads are excluded.
     let hidden = threads::all().into_iter().filter(|thread| thread.is_hidden());
     let mut complete: HashSet<_> = hidden.map(|thread| thread.id().addr()).collect();
-    for Resting { thread, state, .. } in resting {
+    for SuspendedThread { thread, state, .. } in suspended {
         let Some(object) = thread.object() else { continue };
         let first = owned_by_carried.len();
         let mut is_complete = if thread.is_virtual() {
@@ -265,7 +267,7 @@ fn candidates(
             complete.insert(thread.id().addr());
         }
     }
-    // Virtual threads that are JVMPI threads of their own are already in `resting`.
+    // Virtual threads that are JVMPI threads of their own are already in `suspended`.
     let virtual_threads = virtual_threads::get(jni).filter(|_| !virtual_thread::are_threads());
     let class = virtual_threads.map(|threads| tagging::tag(threads.class())).transpose()?;
     let mut roots = Roots {
@@ -280,7 +282,7 @@ fn candidates(
     let rooted = jvmti.all_tagged(&roots.tags)?;
 
     let mut all_complete =
-        resting.iter().all(|resting| complete.contains(&resting.thread.id().addr()));
+        suspended.iter().all(|suspended| complete.contains(&suspended.thread.id().addr()));
     for (object, _) in &rooted {
         let carrier = virtual_threads.and_then(|threads| threads.carrier(jni, *object));
         let Some(env) = carrier.and_then(|carrier| env(jni, carrier)) else { continue };

@@ -14,8 +14,8 @@ use crate::records::class;
 use crate::records::class::Class;
 use crate::records::ids::{self, Tag};
 use crate::records::layout::Layout;
-use crate::sync::claims;
 use crate::sync::tagging;
+use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use crate::translate::{classes as class_events, heap_objects, objects};
 use jni_sys::{jclass, jint, jlong, jobject};
@@ -126,14 +126,14 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
         });
         Some([ptr::null_mut(), domain?])
     };
-    if let Some(guards) = threads::quietly(jni, quickly) {
+    if let Some(guards) = threads::internally(jni, quickly) {
         return Ok(guards);
     }
-    let claim = claims::to_tag();
+    let lock = vm_locks::for_tags();
     let mut walk = Guards { class: id, guards: [Tag::NONE; 2] };
     let follow = || jvm::get().jvmti.follow_references(Some(class), &mut walk);
     deaths::during_walk(follow)?;
-    drop(claim);
+    drop(lock);
     let mut found = [ptr::null_mut(); 2];
     for (object, guard) in found.iter_mut().zip(walk.guards) {
         *object = lookup::object(jni, guard.id()).unwrap_or(ptr::null_mut());

@@ -1,6 +1,6 @@
 //! The call traces of a dump: those of all live threads at one moment.
 
-use super::standstill::Resting;
+use super::stop_the_world::SuspendedThread;
 use crate::jvm::Jni;
 use crate::records::agents::Agent;
 use crate::threads::Thread;
@@ -23,12 +23,12 @@ pub struct Stacks {
 impl Stacks {
     /// Returns the traces of all threads. An agent that has ever enabled THREAD_START looks up its record of each
     /// thread. If it would not get that event now, threads are announced to it as if it had requested the event.
-    pub fn of(jni: Jni, agent: &Agent, current: &Thread, resting: &[Resting]) -> Self {
-        for Resting { thread, .. } in resting {
+    pub fn of(jni: Jni, agent: &Agent, current: &Thread, suspended: &[SuspendedThread]) -> Self {
+        for SuspendedThread { thread, .. } in suspended {
             thread_events::announce(jni, agent, current, thread);
         }
         let has_wanted = agent.has_wanted(JVMPI_EVENT_THREAD_START);
-        for Resting { thread, .. } in resting {
+        for SuspendedThread { thread, .. } in suspended {
             if has_wanted && !thread.announced.to(agent) {
                 thread_events::define(jni, agent, current, thread);
             }
@@ -41,7 +41,7 @@ impl Stacks {
             numbers: Vec::new(),
             threads: Vec::new(),
         };
-        for (i, Resting { thread, frames, .. }) in resting.iter().enumerate() {
+        for (i, SuspendedThread { thread, frames, .. }) in suspended.iter().enumerate() {
             if !is_shown(thread) {
                 stacks.numbers.push(Vec::new());
                 continue;

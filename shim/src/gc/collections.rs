@@ -52,7 +52,7 @@ impl Playing {
             }
             drop(PLAYED.wait_for(player, waiting.pause()));
             // The owner may have finished since, and now wait for this thread.
-            stuck = (!waiting.can_go_on(other)).then_some(other);
+            stuck = (!waiting.can_continue(other)).then_some(other);
         }
     }
 }
@@ -115,7 +115,7 @@ pub fn enabled_again() {
 /// time would prevent its delivery.
 pub fn let_deferred_go_first() {
     let mut waiting = BoundedWait::new();
-    while due().can_play_deferred() && waiting.can_go_on(THREAD.load(Ordering::Relaxed)) {
+    while due().can_play_deferred() && waiting.can_continue(THREAD.load(Ordering::Relaxed)) {
         waiting.sleep();
     }
 }
@@ -185,7 +185,7 @@ fn wait_for_reports(at_least: Duration) {
                 waiting.ends_by_itself();
                 begun.elapsed() < FIRST_REPORTS
             }
-            reporter => waiting.can_go_on(reporter),
+            reporter => waiting.can_continue(reporter),
         };
         if !is_at_work && begun.elapsed() >= at_least {
             return;
@@ -260,7 +260,7 @@ mod tests {
                 drop(playing);
                 played[me].store(round, Ordering::SeqCst);
                 let mut waiting = BoundedWait::new();
-                waiting.aim_at(other);
+                waiting.set_target(other);
                 while is_behind() {
                     hint::spin_loop();
                 }

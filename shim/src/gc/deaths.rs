@@ -247,7 +247,7 @@ pub fn make_sentinel(jni: Jni) -> Option<i64> {
         jvm::get().class_env.set_tag(object, Kind::Sentinel.tag(number)).ok()?;
         Some(number)
     };
-    threads::quietly(jni, || jni.frame(4, object))
+    threads::internally(jni, || jni.frame(4, object))
 }
 
 #[cfg(test)]

@@ -86,11 +86,11 @@ fn wait_until_open() -> bool {
         }
         drop(OPENED.wait_for(playing, waiting.pause()));
         let closed_by = CLOSED_BY.load(Ordering::SeqCst);
-        waiting.aim_at(closed_by);
+        waiting.set_target(closed_by);
         // Outside agents' handlers the thread that has closed the gate ends its wait itself.
         let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
         // It may have opened the gate since, and now wait for this thread.
-        stuck = (may_be_stuck && !waiting.can_go_on(closed_by)).then_some(closed_by);
+        stuck = (may_be_stuck && !waiting.can_continue(closed_by)).then_some(closed_by);
     }
 }
 
@@ -135,7 +135,7 @@ impl Drop for NoGc {
 
 /// While this exists, the gate is closed to all threads but this one, which delivers a collection.
 pub struct Closed {
-    is_quiet: bool,
+    is_idle: bool,
 }
 
 /// Closes the gate and waits until no event of another thread is in flight, except those that cannot end.
@@ -146,11 +146,11 @@ pub fn close() -> Option<Closed> {
     if gc_switch::is_off() || close().is_err() {
         return None;
     }
-    let mut closed = Closed { is_quiet: false };
+    let mut closed = Closed { is_idle: false };
     epoch::close();
     barrier::of_all_threads();
     // If it is disabled meanwhile, even if enabled again, there may be events that can end.
-    closed.is_quiet = wait_until_quiet(gc_switch::is_off)?;
+    closed.is_idle = wait_until_idle(gc_switch::is_off)?;
     let may_play = {
         let mut playing = PLAYING.lock();
         *playing = !gc_switch::is_off();
@@ -161,8 +161,8 @@ pub fn close() -> Option<Closed> {
 
 impl Closed {
     /// Returns true if no event of another thread is in flight.
-    pub fn is_quiet(&self) -> bool {
-        self.is_quiet
+    pub fn is_idle(&self) -> bool {
+        self.is_idle
     }
 }
 
@@ -203,12 +203,12 @@ impl Drop for Calling {
 /// Does not wait for those that cannot end before the current thread continues.
 pub fn let_pass() {
     barrier::of_all_threads();
-    wait_until_quiet(|| false);
+    wait_until_idle(|| false);
 }
 
 /// Waits until every other thread was once seen with no event in flight. Returns false if some events
 /// cannot end before the current thread continues. None if `gives_up` returns true.
-fn wait_until_quiet(gives_up: impl Fn() -> bool) -> Option<bool> {
+fn wait_until_idle(gives_up: impl Fn() -> bool) -> Option<bool> {
     let me = os_thread();
     let mut waiting = BoundedWait::new();
     let mut busy = registry::all();
@@ -221,7 +221,7 @@ fn wait_until_quiet(gives_up: impl Fn() -> bool) -> Option<bool> {
             return None;
         }
         let numbers: Vec<i32> = busy.iter().map(|thread| thread.os_thread()).collect();
-        if waiting.can_any_go_on(&numbers) {
+        if waiting.can_any_continue(&numbers) {
             waiting.sleep();
         } else if busy.iter().all(|thread| thread.in_flight.is_any()) {
             // Otherwise an event has ended before the check, and its thread may already wait at the gate.
@@ -303,7 +303,7 @@ mod tests {
         let mut played = 0;
         while played < COLLECTIONS {
             if let Some(closed) = close() {
-                assert!(closed.is_quiet(), "an event is in flight");
+                assert!(closed.is_idle(), "an event is in flight");
                 assert!(close().is_none(), "it is closed twice");
                 let are_disabled = || DISABLING.load(Ordering::SeqCst) > 0;
                 assert!(!are_disabled(), "they are disabled already");

@@ -54,7 +54,7 @@ pub fn object(jni: Jni, id: jobjectID) -> Option<jobject> {
     if !ids::was_given(id) {
         return None;
     }
-    if let Some(object) = threads::current(jni).subject.object(id) {
+    if let Some(object) = threads::current(jni).current_object.object(id) {
         return Some(jni.new_local(object));
     }
     if let Some(class) = classes::by_id(id) {

@@ -39,7 +39,7 @@ pub fn read(jni: Jni, class: jclass) -> Option<Vec<u8>> {
         classes::link(jni, class);
     }
     // The VM runs Java code the first time that it shows a class of a module.
-    let refused = threads::quietly(jni, || reader.retransform(&[class]));
+    let refused = threads::internally(jni, || reader.retransform(&[class]));
     let file = READING.take().and_then(|reading| reading.file);
     if file.is_none() || refused != Err(Error(JVMTI_ERROR_NAMES_DONT_MATCH)) {
         log::debug!(

@@ -47,7 +47,7 @@ pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     if before == Reports::NONE {
         threads::expect_notices(true);
     }
-    let rewritten = threads::quietly(jni, || rewrite_classes(jni, before, after));
+    let rewritten = threads::internally(jni, || rewrite_classes(jni, before, after));
     if rewritten.is_err() {
         replace_reports(before);
     }

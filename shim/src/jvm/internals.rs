@@ -17,7 +17,7 @@ pub struct Internal {
     level: Level,
     /// The consequence for agents if it is missing.
     loss: &'static str,
-    is_told: AtomicBool,
+    is_logged: AtomicBool,
 }
 
 /// The oldest JDK that the shim supports.
@@ -32,7 +32,7 @@ macro_rules! internals {
                 since: $since,
                 level: Level::$level,
                 loss: $loss,
-                is_told: AtomicBool::new(false),
+                is_logged: AtomicBool::new(false),
             };
         )*
         #[cfg(test)]
@@ -102,7 +102,7 @@ impl Internal {
 
     fn tell(&self) {
         let is_expected = self.since <= OLDEST || vm::get().feature_version() >= self.since;
-        if is_expected && !self.is_told.swap(true, Ordering::Relaxed) {
+        if is_expected && !self.is_logged.swap(true, Ordering::Relaxed) {
             log::log!(self.level, "cannot find {}: {}", self.name, self.loss);
         }
     }
@@ -139,6 +139,6 @@ mod tests {
     fn missing_internal_is_reported() {
         assert_eq!(MUTEX_OWNER.find(|| Some(1)), Some(1));
         assert!(!MUTEX_OWNER.is_there(|| false));
-        assert!(MUTEX_OWNER.is_told.load(Ordering::Relaxed));
+        assert!(MUTEX_OWNER.is_logged.load(Ordering::Relaxed));
     }
 }

@@ -59,7 +59,7 @@ fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 
 ///
 /// Fails if `Announced::begin` loads and stores the state in two steps, or does not wait for the announcing thread.
 /// Fails if `Sending::done` stores the state with Relaxed, or if a dropped `Sending` does not reset it. Fails if
-/// `can_any_go_on` takes a chain of waits for a deadlock after a single check.
+/// `can_any_continue` takes a chain of waits for a deadlock after a single check.
 #[test]
 fn class_is_announced_once_before_it_is_named() {
     check(2_000, || {
@@ -87,7 +87,7 @@ fn class_is_announced_once_before_it_is_named() {
         all.push(spawn(THREADS, |_| {
             machine::work(40);
             let closed = gate::close().expect("no other thread closes it");
-            assert!(closed.is_quiet(), "a thread at the gate is waited for");
+            assert!(closed.is_idle(), "a thread at the gate is waited for");
         }));
         all
     });

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 
 /// Of two threads that wait for each other, one finds that, and soon.
 ///
-/// Fails if `end_of_chain` does not end at the current thread, and if `Aim::set` does not count.
+/// Fails if `end_of_chain` does not end at the current thread, and if `WaitTarget::set` does not count.
 #[test]
 fn threads_that_wait_for_each_other_are_found() {
     machine::check(1_000, || {
@@ -24,10 +24,10 @@ fn threads_that_wait_for_each_other_are_found() {
                     machine::step();
                 }
                 let other = numbers[1 - number].load(SeqCst);
-                let (mut waiting, mut looks) = (BoundedWait::new(), 0);
-                while !gave_up[1 - number].load(SeqCst) && waiting.can_go_on(other) {
-                    looks += 1;
-                    assert!(looks < 12, "each misses the other");
+                let (mut waiting, mut checks) = (BoundedWait::new(), 0);
+                while !gave_up[1 - number].load(SeqCst) && waiting.can_continue(other) {
+                    checks += 1;
+                    assert!(checks < 12, "each misses the other");
                     waiting.sleep();
                 }
                 gave_up[number].store(true, SeqCst);
@@ -54,7 +54,7 @@ fn thread_at_a_raw_monitor_of_the_waiting_one_is_found() {
             while !machine::is_asleep(number) {
                 machine::step();
             }
-            assert!(!BoundedWait::new().can_go_on(number), "it waits for this thread");
+            assert!(!BoundedWait::new().can_continue(number), "it waits for this thread");
             monitor(handle).exit(|_, _| ());
             machine::join(blocked);
         });
@@ -100,9 +100,12 @@ fn wait_for_owner(rounds: usize, shows_owner: bool, work: fn()) {
         let waiting = spawn(2, move |_| {
             let mut waiting = BoundedWait::new();
             while !is_over.load(SeqCst) {
-                let can_go_on = waiting.can_go_on(number);
+                let can_continue = waiting.can_continue(number);
                 // The second check.
-                assert!(can_go_on || is_over.load(SeqCst), "a thread that can continue is stuck");
+                assert!(
+                    can_continue || is_over.load(SeqCst),
+                    "a thread that can continue is stuck"
+                );
                 waiting.sleep();
             }
         });
@@ -112,7 +115,7 @@ fn wait_for_owner(rounds: usize, shows_owner: bool, work: fn()) {
 
 /// A blocked thread is not stuck if the owner of the lock, which is unknown, gets no processor.
 ///
-/// Fails if `can_any_go_on` does not ask for starving threads.
+/// Fails if `can_any_continue` does not ask for starving threads.
 #[test]
 fn thread_is_waited_for_while_the_owner_of_its_lock_starves() {
     wait_for_owner(40, false, || (0..30).for_each(|_| machine::starved_step(200)));
@@ -120,7 +123,7 @@ fn thread_is_waited_for_while_the_owner_of_its_lock_starves() {
 
 /// A blocked thread is not stuck however long the owner of its mutex works.
 ///
-/// Fails if `goes_on` limits the CPU time of the owner of a mutex, and if `end_of_chain` does not ask for the owner.
+/// Fails if `continues` limits the CPU time of the owner of a mutex, and if `end_of_chain` does not ask for the owner.
 #[test]
 fn thread_is_waited_for_while_the_owner_of_its_mutex_computes() {
     wait_for_owner(3, true, || (0..13_000).for_each(|_| machine::step()));
@@ -141,7 +144,7 @@ fn thread_in_a_bounded_wait_is_waited_for() {
             let third_number = usize::from(third.thread().id()) as i32 + 1;
             let second = spawn(2, move |_| {
                 let mut waiting = BoundedWait::new();
-                waiting.aim_at(third_number);
+                waiting.set_target(third_number);
                 while !over.load(SeqCst) {
                     waiting.sleep();
                 }
@@ -151,7 +154,7 @@ fn thread_in_a_bounded_wait_is_waited_for() {
             // The thread shows what it waits for when it has begun.
             machine::work(100);
             for _ in 0..40 {
-                assert!(waiting.can_go_on(number), "its wait ends");
+                assert!(waiting.can_continue(number), "its wait ends");
                 waiting.sleep();
             }
             is_over.store(true, SeqCst);
@@ -166,7 +169,7 @@ fn thread_in_a_bounded_wait_is_waited_for() {
 /// A thread that sleeps for good, and one that computes for good, are not waited for. The second one has used the CPU
 /// time by which that is known.
 ///
-/// Fails if `goes_on` does not count looks, or limits no CPU time.
+/// Fails if `continues` does not count checks, or limits no CPU time.
 #[test]
 fn thread_that_does_not_continue_is_given_up() {
     machine::check(3, || {
@@ -189,7 +192,7 @@ fn thread_that_does_not_continue_is_given_up() {
             };
             let mut waiting = BoundedWait::new();
             let others = [number_of(&sleeping), number_of(&computing)];
-            while waiting.can_any_go_on(&others) {
+            while waiting.can_any_continue(&others) {
                 waiting.sleep();
             }
             let computed = cpu_clock::of(others[1]).expect("it exists");
@@ -197,7 +200,7 @@ fn thread_that_does_not_continue_is_given_up() {
             is_over.store(true, SeqCst);
             machine::join(computing);
             let mut waiting = BoundedWait::new();
-            while waiting.can_go_on(others[0]) {
+            while waiting.can_continue(others[0]) {
                 waiting.sleep();
             }
             drop(held);

@@ -78,7 +78,7 @@ fn collect(agent: &Agent) {
     machine::work(60);
     loop {
         if let Some(closed) = gate::close() {
-            assert!(closed.is_quiet(), "an event that can end was not waited for");
+            assert!(closed.is_idle(), "an event that can end was not waited for");
             assert!(gate::close().is_none(), "the gate is closed twice");
             gate::call_agent(|| agent.handle_collection());
             return;
@@ -102,7 +102,7 @@ fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 
 ///
 /// Fails without the barrier in `close` or the fence in `enter` or `enter_in_epoch`; if `enter` counts the event after
 /// it has looked at the gate; if `close` leaves out `epoch::close`; if a `Passage` or `TrackedPassage` ends with a Relaxed
-/// store; and if `wait_until_quiet` does not look once more whether the events are in flight.
+/// store; and if `wait_until_idle` does not look once more whether the events are in flight.
 #[test]
 fn no_event_is_in_flight_during_a_collection() {
     check(4_000, || {
@@ -202,7 +202,7 @@ fn an_event_passes_the_gate_if_the_collection_waits_for_its_thread() {
             let collector = spawn(2, move |_| {
                 let Some(closed) = gate::close() else { unreachable!("no other thread closes it") };
                 gate::call_agent(|| {
-                    assert!(closed.is_quiet() || lock.is_owned_by(2), "an event can end");
+                    assert!(closed.is_idle() || lock.is_owned_by(2), "an event can end");
                     collector.store(machine::number(), SeqCst);
                     waits.store(true, SeqCst);
                     let locked = lock.lock();
@@ -260,7 +260,7 @@ fn no_event_passes_the_gate_because_of_a_collection_that_is_over() {
 /// The caller of RunGC holds a lock that a handler wants: the collection begins although the handler's event is in
 /// flight, and only then.
 ///
-/// Fails if `wait_until_quiet` does not look once more whether the events are in flight.
+/// Fails if `wait_until_idle` does not look once more whether the events are in flight.
 #[test]
 fn a_collection_does_not_wait_for_an_event_that_waits_for_its_thread() {
     for shows_owner in [true, false] {
@@ -284,7 +284,7 @@ fn a_collection_does_not_wait_for_an_event_that_waits_for_its_thread() {
             all.push(spawn(SENDERS, move |_| {
                 let _locked = lock.lock();
                 let closed = gate::close().expect("no other thread closes it");
-                assert!(closed.is_quiet() || waiting.load(SeqCst) > 0, "the events can end");
+                assert!(closed.is_idle() || waiting.load(SeqCst) > 0, "the events can end");
             }));
             all
         });

@@ -5,8 +5,8 @@ use super::{monitor, new_monitor, spawn};
 use crate::platform::model::machine;
 use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::records::suspension::{RUNNING, SUSPENDED, Suspension};
-use crate::sync::claims;
 use crate::sync::raw_monitors::{self, RawMonitor};
+use crate::sync::vm_locks;
 use shuttle::thread::JoinHandle;
 use std::sync::Arc;
 use std::sync::atomic as exact;
@@ -171,8 +171,8 @@ fn check_claims(rounds: usize, run: fn(usize, &[Data; 2])) {
 fn one_thread_at_a_time_tags() {
     check_claims(4_000, |_, [data, _]| {
         for _ in 0..2 {
-            let _claimed = claims::to_tag();
-            let _again = claims::to_tag();
+            let _lock = vm_locks::for_tags();
+            let _again = vm_locks::for_tags();
             data.add();
         }
     });
@@ -180,23 +180,23 @@ fn one_thread_at_a_time_tags() {
 
 /// A thread that suspends others owns both locks.
 ///
-/// Fails if `to_suspend` takes only one of them, and if `wait_for` does not wake the threads that let it go first.
+/// Fails if `for_suspending` takes only one of them, and if `wait_for` does not wake the threads that let it go first.
 #[test]
 fn suspending_thread_owns_both_locks() {
     check_claims(2_000, |number, [tagging, resuming]| {
         for _ in 0..2 {
             match number {
                 0 => {
-                    let _claimed = claims::to_tag();
+                    let _lock = vm_locks::for_tags();
                     tagging.add();
                 }
                 1 => {
-                    let _claimed = claims::to_resume();
+                    let _lock = vm_locks::for_resuming();
                     resuming.add();
                 }
                 _ => {
-                    let _claimed = claims::to_suspend();
-                    assert!(claims::is_suspending());
+                    let _lock = vm_locks::for_suspending();
+                    assert!(vm_locks::is_suspending());
                     tagging.add();
                     resuming.add();
                 }

@@ -7,7 +7,7 @@ use crate::records::agents::{self, Agent, AgentSet};
 use crate::records::in_flight::Passage;
 use crate::threads::Thread;
 use jni_sys::{JNIEnv, jint};
-use jvmpi_sys::Arm;
+use jvmpi_sys::EventBody;
 
 /// An event of the current thread on its way to the agents that get it.
 ///
@@ -68,19 +68,19 @@ impl<'a> Delivery<'a> {
     /// Calls the handler of one of the agents. Returns the event data, which the agent may have changed. All IDs in the
     /// event have been announced before.
     #[inline]
-    pub fn send<A: Arm>(&self, agent: &Agent, arm: A) -> A {
-        self.send_as(agent, self.thread.env(), arm)
+    pub fn send<A: EventBody>(&self, agent: &Agent, body: A) -> A {
+        self.send_as(agent, self.thread.env(), body)
     }
 
     /// Does the same as [`send`](Self::send), with `env_id` as the event's thread.
     #[inline]
-    pub fn send_as<A: Arm>(&self, agent: &Agent, env_id: *mut JNIEnv, arm: A) -> A {
+    pub fn send_as<A: EventBody>(&self, agent: &Agent, env_id: *mut JNIEnv, body: A) -> A {
         // Both may have changed since the beginning. A handler that got an announcement may have disabled the event
         // type, and the VM does not wait for a handler that waits for the VM.
         if agent.wants(self.event_type) && is_open(self.thread, self.event_type) {
-            call_inside(agent, env_id, self.event_type, arm)
+            call_inside(agent, env_id, self.event_type, body)
         } else {
-            arm
+            body
         }
     }
 }

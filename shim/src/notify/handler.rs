@@ -3,19 +3,19 @@
 use crate::lock::assert_none_held;
 use crate::records::agents::Agent;
 use jni_sys::{JNIEnv, jint};
-use jvmpi_sys::{Arm, JVMPI_Event};
+use jvmpi_sys::{EventBody, JVMPI_Event};
 use std::mem::MaybeUninit;
 use std::ptr;
 
 /// Calls the agent's handler, inside the gate.
 #[inline]
-pub(super) fn call_inside<A: Arm>(
+pub(super) fn call_inside<A: EventBody>(
     agent: &Agent,
     env_id: *mut JNIEnv,
     event_type: jint,
-    arm: A,
+    body: A,
 ) -> A {
-    let Some(notify_event) = agent.notify_event() else { return arm };
+    let Some(notify_event) = agent.notify_event() else { return body };
     assert_none_held();
     // Left uninitialized, because most events fill only a small part of the structure.
     let mut event = MaybeUninit::<JVMPI_Event>::uninit();
@@ -27,7 +27,7 @@ pub(super) fn call_inside<A: Arm>(
         ptr::addr_of_mut!((*event).event_type).write(event_type);
         ptr::addr_of_mut!((*event).env_id).write(env_id);
         let u = ptr::addr_of_mut!((*event).u).cast::<A>();
-        u.write(arm);
+        u.write(body);
         notify_event(event);
         u.read()
     }

@@ -14,7 +14,7 @@ use crate::records::in_flight::TrackedPassage;
 use crate::records::phase::{self, Phase};
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
-use jvmpi_sys::{Arm, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
+use jvmpi_sys::{EventBody, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
 /// An event that may be sent without further checks.
 pub struct ShortCut<'a> {
@@ -52,10 +52,10 @@ impl ShortCut<'_> {
         self.thread
     }
 
-    /// Sends the event, with the data that `arm` creates for the method.
+    /// Sends the event, with the data that `body` creates for the method.
     #[inline]
-    pub fn send<A: Arm>(&self, event_type: jint, arm: impl FnOnce(jmethodID) -> A) {
-        call_inside(self.agent, self.thread.env(), event_type, arm(self.method));
+    pub fn send<A: EventBody>(&self, event_type: jint, body: impl FnOnce(jmethodID) -> A) {
+        call_inside(self.agent, self.thread.env(), event_type, body(self.method));
     }
 }
 

@@ -41,8 +41,8 @@ fn take(most: i64) -> Result<Run> {
     let free = || free_ids::take(last(), most).map(again);
     let scarce = || free_ids::take_scarce(last(), most).map(again);
     free().or_else(|| take_new(most)).or_else(scarce).ok_or_else(|| {
-        static IS_TOLD: AtomicBool = AtomicBool::new(false);
-        if !IS_TOLD.swap(true, Ordering::Relaxed) {
+        static IS_LOGGED: AtomicBool = AtomicBool::new(false);
+        if !IS_LOGGED.swap(true, Ordering::Relaxed) {
             log::warn!(
                 "no object IDs are left, {} objects have one: objects without an ID are not reported \
                  (arenas=copying uses the most, because it gives survivors new ones)",
@@ -80,7 +80,7 @@ impl Supply {
         let mut next = self.next.load(Ordering::Relaxed);
         let is_used_up = next == self.end.load(Ordering::Relaxed);
         if is_used_up || next <= EARLIER.load(Ordering::Relaxed) {
-            self.give_up();
+            self.abandon();
             let run = take(BATCH)?;
             next = run.first;
             self.end.store(next + run.count * STEP, Ordering::Relaxed);
@@ -91,14 +91,14 @@ impl Supply {
 
     /// Moves the remaining IDs to another supply of the current thread.
     pub fn hand_over(&self, to: &Self) {
-        to.give_up();
+        to.abandon();
         for (from, to) in [(&self.next, &to.next), (&self.end, &to.end)] {
             to.store(from.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
     /// Stops counting the remaining IDs as live, and makes them available to other threads.
-    fn give_up(&self) {
+    fn abandon(&self) {
         let (first, end) =
             (self.next.swap(0, Ordering::Relaxed), self.end.swap(0, Ordering::Relaxed));
         let count = (end - first) / STEP;
@@ -109,7 +109,7 @@ impl Supply {
 
 impl Drop for Supply {
     fn drop(&mut self) {
-        self.give_up();
+        self.abandon();
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[derive(Default)]
 pub struct OwnWork {
     depth: AtomicU32,
-    wastes: AtomicBool,
+    needs_no_ids: AtomicBool,
 }
 
 impl OwnWork {
@@ -27,14 +27,14 @@ impl OwnWork {
     }
 
     /// Runs `work`, whose objects do not outlive it and so need no IDs.
-    pub fn wasting<R>(&self, work: impl FnOnce() -> R) -> R {
-        let outer = self.wastes.swap(true, Ordering::Relaxed);
-        let _after = OnDrop(|| self.wastes.store(outer, Ordering::Relaxed));
+    pub fn without_ids<R>(&self, work: impl FnOnce() -> R) -> R {
+        let outer = self.needs_no_ids.swap(true, Ordering::Relaxed);
+        let _after = OnDrop(|| self.needs_no_ids.store(outer, Ordering::Relaxed));
         work()
     }
 
     /// Returns true if the objects that the thread allocates now need no IDs.
-    pub fn is_wasting(&self) -> bool {
-        self.wastes.load(Ordering::Relaxed)
+    pub fn needs_no_ids(&self) -> bool {
+        self.needs_no_ids.load(Ordering::Relaxed)
     }
 }

@@ -30,7 +30,7 @@ const NUMBER: u64 = 8;
 const NONE: usize = usize::MAX;
 
 /// The asynchronous trace of one thread. All but the handler's part ([`Sample::take`]) is done under the
-/// lock that [`to_resume`](crate::sync::claims::to_resume) takes.
+/// lock that [`for_resuming`](crate::sync::vm_locks::for_resuming) takes.
 pub struct Sample {
     /// The number of the request, [`BUFFER`], and the state.
     word: AtomicU64,

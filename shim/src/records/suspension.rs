@@ -14,7 +14,7 @@ pub const SUSPENDED: u32 = 1;
 pub const UNSTOPPED: u32 = 2;
 
 /// The suspension of one thread. Changed only under the lock that
-/// [`to_resume`](crate::sync::claims::to_resume) takes.
+/// [`for_resuming`](crate::sync::vm_locks::for_resuming) takes.
 #[derive(Default)]
 pub struct Suspension {
     /// [`RUNNING`], [`SUSPENDED`] or [`UNSTOPPED`]; the word that [`Self::wait_until_resumed`] waits for.

@@ -5,6 +5,7 @@ use super::announced::Announced;
 use super::calls::OpenCalls;
 use super::construction::Held;
 use super::consumed::Consumed;
+use super::current_object::CurrentObject;
 use super::epoch;
 use super::ids;
 use super::in_flight::InFlight;
@@ -15,12 +16,11 @@ use super::own_work::OwnWork;
 use super::receivers::Receivers;
 use super::sample::Sample;
 use super::stand_in::StandIn;
-use super::subject::Subject;
 use super::suspension::Suspension;
 use super::transition::Transition;
 use super::unconstructed::Unconstructed;
 use super::virtual_thread::{self, VirtualThread};
-use super::wait_target::Aim;
+use super::wait_target::WaitTarget;
 use super::waits::Waits;
 use crate::jvm::GlobalRef;
 use crate::lock::Lock;
@@ -57,7 +57,7 @@ pub struct Thread {
     /// The events in flight on the thread.
     pub in_flight: InFlight,
     /// The object of the event in flight on the thread.
-    pub subject: Subject,
+    pub current_object: CurrentObject,
     /// The number of objects that the thread has allocated without a constructor.
     pub unconstructed: Unconstructed,
     /// The IDs for the objects that the thread allocates.
@@ -77,7 +77,7 @@ pub struct Thread {
     /// The monitors that the thread has entered by JNI.
     pub jni_monitors: JniMonitors,
     /// The thread or raw monitor that the thread is waiting for.
-    pub waits_for: Aim,
+    pub waits_for: WaitTarget,
     /// The status while the thread waits at a raw monitor: one of `JVMPI_THREAD_…`, else 0.
     at_raw_monitor: AtomicI32,
     /// The thread for which this one delivers GC events, and its clock meanwhile.
@@ -139,7 +139,7 @@ impl Thread {
             hidden: AtomicBool::new(false),
             announced: Announced::default(),
             in_flight: InFlight::default(),
-            subject: Subject::default(),
+            current_object: CurrentObject::default(),
             unconstructed: Unconstructed::default(),
             new_ids: ids::Supply::default(),
             loaded: Loaded::default(),
@@ -149,7 +149,7 @@ impl Thread {
             short_cut_epoch: AtomicU64::new(epoch::NONE),
             waits: Waits::default(),
             jni_monitors: JniMonitors::default(),
-            waits_for: Aim::default(),
+            waits_for: WaitTarget::default(),
             at_raw_monitor: AtomicI32::new(0),
             stand_in: StandIn::default(),
             own_work: OwnWork::default(),
@@ -230,7 +230,7 @@ impl Thread {
     }
 
     /// Returns true while the thread runs the shim's own work, which is not reported to agents.
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_internal(&self) -> bool {
         self.is_hidden() || self.own_work.is_under_way()
     }
 
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
     use crate::boundary::guard;
     use crate::records::in_flight::Reporter;
-    use crate::threads::quiet::Quiet;
+    use crate::threads::internal::Internal;
 
     #[test]
     fn a_panic_leaves_the_subject_and_the_events_as_they_were() {
@@ -286,19 +286,19 @@ mod tests {
         let numbered =
             |number| (ptr::without_provenance_mut(number), ptr::without_provenance_mut(number));
         let (id, object) = numbered(16);
-        thread.subject.with(id, object, || {
+        thread.current_object.with(id, object, || {
             let _event = thread.in_flight.enter();
             guard((), || {
-                let _quiet = Quiet::begin(&thread);
+                let _quiet = Internal::begin(&thread);
                 let (id, object) = numbered(32);
                 let _inner = thread.in_flight.enter();
-                thread.subject.with(id, object, || {
+                thread.current_object.with(id, object, || {
                     thread.in_flight.while_tracking(|| panic!("in the event"));
                 });
             });
-            assert!(!thread.is_quiet() && thread.subject.object(id) == Some(object));
+            assert!(!thread.is_internal() && thread.current_object.object(id) == Some(object));
             assert!(thread.in_flight.report() == Reporter::None);
         });
-        assert!(thread.subject.object(id).is_none() && !thread.in_flight.is_any());
+        assert!(thread.current_object.object(id).is_none() && !thread.in_flight.is_any());
     }
 }

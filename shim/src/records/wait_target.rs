@@ -5,10 +5,10 @@ use crate::platform::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 /// The wait target of a thread while it waits. Cycles of waiting threads are found by it. Only the
 /// thread itself writes it.
 #[derive(Default)]
-pub struct Aim {
+pub struct WaitTarget {
     target: AtomicU64,
     /// The number of times that the thread has begun or continued to wait for another one.
-    looks: AtomicU32,
+    checks: AtomicU32,
 }
 
 /// A thread or raw monitor that a thread waits for.
@@ -23,7 +23,7 @@ pub enum Awaited {
 /// The first bit of a raw monitor's number, counted from 1. The bits below have a thread's number.
 const MONITOR: u32 = 32;
 
-impl Aim {
+impl WaitTarget {
     /// Runs `wait`, in which the thread waits for the raw monitor with this number.
     pub fn while_blocked<R>(&self, monitor: usize, wait: impl FnOnce() -> R) -> R {
         self.target.store((monitor as u64 + 1) << MONITOR, Ordering::SeqCst);
@@ -34,14 +34,14 @@ impl Aim {
 
     /// Sets the target to a thread. If two threads wait for each other, at least one sees it.
     pub fn set(&self, os_thread: i32) {
-        self.looks.store(self.looks().wrapping_add(1), Ordering::Release);
+        self.checks.store(self.checks().wrapping_add(1), Ordering::Release);
         self.target.store(os_thread as u64, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 
     /// Returns a number that changes with each [`Self::set`].
-    pub fn looks(&self) -> u32 {
-        self.looks.load(Ordering::Acquire)
+    pub fn checks(&self) -> u32 {
+        self.checks.load(Ordering::Acquire)
     }
 
     /// Records that the thread no longer waits.

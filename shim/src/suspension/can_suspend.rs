@@ -40,7 +40,7 @@ fn warn_once() {
 /// The capability while the program is stopped for a dump.
 pub struct Borrowed(());
 
-/// Takes the capability while the program is stopped. The caller holds the claim to suspend threads. Returns an
+/// Takes the capability while the program is stopped. The caller holds the VM lock to suspend threads. Returns an
 /// error text if another agent has it.
 pub fn borrow() -> Result<Borrowed, &'static str> {
     if take() {

@@ -21,7 +21,7 @@ use crate::records::agents::Agent;
 use crate::records::registry;
 use crate::records::suspension::{RUNNING, SUSPENDED, UNSTOPPED};
 use crate::suspending::{self, Suspending};
-use crate::sync::claims;
+use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use jvmpi_jvmti_sys::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub fn prepare() -> bool {
 /// After that the thread executes no more Java code. Returns false for the current thread and for a thread that has
 /// ended.
 pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
-    let _lock = claims::to_suspend();
+    let _lock = vm_locks::for_suspending();
     let _suspending = respecting_suspended();
     request_trace(agent, thread);
     sampling::await_handler(thread);
@@ -70,7 +70,7 @@ pub fn suspend_all(
     threads: impl Iterator<Item = Option<Arc<Thread>>> + Clone,
     mut result: impl FnMut(usize, bool),
 ) {
-    let _lock = claims::to_suspend();
+    let _lock = vm_locks::for_suspending();
     let mut suspending = respecting_suspended();
     threads.clone().flatten().for_each(|thread| request_trace(agent, &thread));
     for thread in threads.clone().flatten() {
@@ -168,7 +168,7 @@ fn respecting_suspended() -> Option<Suspending> {
 /// Ends the agent's suspension of a thread. Returns false if there is none. The thread continues unless another agent
 /// has suspended it too.
 pub fn resume(agent: &Agent, thread: &Thread) -> bool {
-    let _lock = claims::to_resume();
+    let _lock = vm_locks::for_resuming();
     let suspension = &thread.suspension;
     if !suspension.release(agent) {
         return false;
@@ -204,7 +204,7 @@ pub fn has_run(thread: &Thread) -> bool {
 /// Passes to `f` the innermost `depth` frames that a suspended thread had when it took its trace. None if it took none;
 /// then JVMTI has the trace.
 pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) -> R) -> Option<R> {
-    let _lock = claims::to_resume();
+    let _lock = vm_locks::for_resuming();
     if !thread.suspension.is_requested() {
         return None;
     }
@@ -214,7 +214,7 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
 /// Calls `look`, which calls no agent, with the thread, or the virtual thread mounted on it, while JVMTI has suspended
 /// it. If another JVMTI agent has `can_suspend`, the thread keeps running. None if the thread has ended.
 pub fn while_suspended<R>(thread: &Thread, mut look: impl FnMut(jthread) -> R) -> Option<R> {
-    let _lock = claims::to_suspend();
+    let _lock = vm_locks::for_suspending();
     let borrowed = can_suspend::borrow();
     if thread.suspension.is_requested() {
         // From now on the agent gets JVMTI's trace.

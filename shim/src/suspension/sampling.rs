@@ -18,7 +18,7 @@ use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
 use crate::records::running;
 use crate::records::sample::NOISE;
-use crate::sync::claims;
+use crate::sync::vm_locks;
 use crate::threads::Thread;
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 use jvmpi_settings::Suspend;
@@ -144,7 +144,7 @@ fn wait_while_it_runs(
 /// A thread that has lost its processor, often to the sampler itself, takes the trace when it gets one again.
 /// The shim does not wait for that: the agent gets the trace when it asks for the thread the next time.
 pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> bool) -> bool {
-    let _lock = claims::to_resume();
+    let _lock = vm_locks::for_resuming();
     let sample = &thread.sample;
     sample.show();
     let cpu = executing::cpu_time(thread);
@@ -173,7 +173,7 @@ pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> boo
 }
 
 /// The trace of a thread that is not suspended.
-pub enum Taken<R> {
+pub enum Sampled<R> {
     /// The innermost frames when the signal interrupted the thread.
     Frames(R),
     /// The thread has not been on a processor since the request.
@@ -188,21 +188,21 @@ pub fn with_frames<R>(
     thread: &Thread,
     depth: usize,
     f: impl FnOnce(&[RawFrame]) -> R,
-) -> Taken<R> {
+) -> Sampled<R> {
     let sample = &thread.sample;
     if !sample.is_for(agent) {
-        return Taken::Unknown;
+        return Sampled::Unknown;
     }
     if !sample.is_shown()
         && (await_handler(thread) == HandlerWait::OffProcessor || thread.is_displaced())
     {
-        return Taken::NotYet;
+        return Sampled::NotYet;
     }
-    let _lock = claims::to_resume();
+    let _lock = vm_locks::for_resuming();
     if !sample.is_shown() {
         sample.show();
     }
-    sample.give(depth).map_or(Taken::Unknown, |frames| Taken::Frames(f(frames)))
+    sample.give(depth).map_or(Sampled::Unknown, |frames| Sampled::Frames(f(frames)))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ fn begin<T>(mut try_to: impl FnMut() -> Result<T, Sent>) -> Option<T> {
         match try_to() {
             Ok(begun) => return Some(begun),
             Err(Sent::Already) => return None,
-            Err(Sent::JustNow { by }) if by == os_thread() || !waiting.can_go_on(by) => {
+            Err(Sent::JustNow { by }) if by == os_thread() || !waiting.can_continue(by) => {
                 return None;
             }
             Err(Sent::JustNow { .. }) => waiting.sleep(),

@@ -103,14 +103,14 @@ impl BoundedWait {
 
     /// Returns true if the thread can continue, so that waiting is useful. The caller must hold no
     /// lock: the VM may stop the current thread here.
-    pub fn can_go_on(&mut self, other: i32) -> bool {
-        self.aim_at(other);
-        self.can_any_go_on(&[other])
+    pub fn can_continue(&mut self, other: i32) -> bool {
+        self.set_target(other);
+        self.can_any_continue(&[other])
     }
 
     /// Publishes the thread that the current thread waits for. Threads that wait for the current one
     /// read it.
-    pub fn aim_at(&mut self, other: i32) {
+    pub fn set_target(&mut self, other: i32) {
         if self.me.is_none() {
             self.me = registry::by_env(running::known_current_env());
         }
@@ -121,12 +121,12 @@ impl BoundedWait {
 
     /// Publishes that the wait of the current thread ends whatever other threads do.
     pub fn ends_by_itself(&mut self) {
-        self.aim_at(os_thread());
+        self.set_target(os_thread());
     }
 
     /// Returns true if one of the threads can continue: then waiting for all is useful. The caller must
     /// hold no lock, as above.
-    pub fn can_any_go_on(&mut self, others: &[i32]) -> bool {
+    pub fn can_any_continue(&mut self, others: &[i32]) -> bool {
         let threads = registry::all();
         // A thread that is still asleep after this is not stopped at a safepoint.
         if let Some(jni) = jvm::try_get().and_then(jvm::Jvm::jni) {
@@ -157,13 +157,13 @@ impl BoundedWait {
         self.links.retain(|known| links.iter().any(|link| known.is_same(link)));
         self.seen.retain(|seen| ends.contains_key(&seen.os_thread));
         // No short circuit: every thread has to be checked.
-        let goes_on =
-            |(os_thread, has_mutex): &(&i32, &bool)| self.goes_on(**os_thread, **has_mutex);
-        let one_goes_on = ends.iter().filter(goes_on).count() > 0 || one_ends;
-        if one_goes_on {
+        let continues =
+            |(os_thread, has_mutex): &(&i32, &bool)| self.continues(**os_thread, **has_mutex);
+        let one_continues = ends.iter().filter(continues).count() > 0 || one_ends;
+        if one_continues {
             self.starving = Starving::new();
         }
-        one_goes_on || !ends.is_empty() && self.starving.is_any()
+        one_continues || !ends.is_empty() && self.starving.is_any()
     }
 
     /// Takes note of a chain that leads back to the current thread. Returns true if it was found before and is no
@@ -181,7 +181,7 @@ impl BoundedWait {
     }
 
     /// Returns true if a thread that waits for no known thread can continue.
-    fn goes_on(&mut self, os_thread: i32, has_mutex: bool) -> bool {
+    fn continues(&mut self, os_thread: i32, has_mutex: bool) -> bool {
         // The state is read first: if the thread runs after that, its clock shows it.
         let is_asleep = is_asleep(os_thread);
         let Some(cpu) = cpu_clock::of(os_thread) else { return false };
@@ -215,21 +215,21 @@ fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
 #[derive(Clone, Copy)]
 struct Link {
     os_thread: i32,
-    /// [`Aim::looks`](crate::records::wait_target::Aim::looks), if the thread is in a wait of this kind.
-    looks: Option<u32>,
+    /// [`WaitTarget::checks`](crate::records::wait_target::WaitTarget::checks), if the thread is in a wait of this kind.
+    checks: Option<u32>,
 }
 
 impl Link {
     /// Returns true if this is the same thread in a wait of the same kind.
     fn is_same(&self, other: &Self) -> bool {
-        self.os_thread == other.os_thread && self.looks.is_some() == other.looks.is_some()
+        self.os_thread == other.os_thread && self.checks.is_some() == other.checks.is_some()
     }
 
     /// Returns true if the thread has begun and ended a look since `first`, or is blocked. Before that, it may not know
     /// yet that what it waits for has happened.
     fn has_looked_since(&self, first: &Self) -> bool {
-        let looks = self.looks.zip(first.looks);
-        looks.is_none_or(|(looks, first)| looks.wrapping_sub(first) >= 2)
+        let checks = self.checks.zip(first.checks);
+        checks.is_none_or(|(checks, first)| checks.wrapping_sub(first) >= 2)
     }
 }
 
@@ -266,10 +266,10 @@ fn end_of_chain(threads: &[Arc<Thread>], first: i32, links: &mut Vec<Link>) -> E
         };
         let Some(next) = next.filter(|next| *next != 0) else { break };
         has_mutex = awaited.is_none() && suspender.is_none();
-        let is_look = matches!(awaited, Some(Awaited::Thread(_)));
-        is_bounded |= is_look;
-        let looks = thread.filter(|_| is_look).map(|thread| thread.waits_for.looks());
-        links.push(Link { os_thread: last, looks });
+        let is_check = matches!(awaited, Some(Awaited::Thread(_)));
+        is_bounded |= is_check;
+        let checks = thread.filter(|_| is_check).map(|thread| thread.waits_for.checks());
+        links.push(Link { os_thread: last, checks });
         last = next;
     }
     match last {
@@ -314,7 +314,7 @@ mod tests {
 
     fn wait_in_vain(other: i32) {
         let mut waiting = BoundedWait::new();
-        while waiting.can_go_on(other) {
+        while waiting.can_continue(other) {
             waiting.sleep();
         }
     }
@@ -347,12 +347,12 @@ mod tests {
                 record.suspension.suspend_for_test(suspender);
                 let mut waiting = BoundedWait::new();
                 for _ in 0..2 * TURNS {
-                    assert!(waiting.can_go_on(suspended));
+                    assert!(waiting.can_continue(suspended));
                     sleep(FIRST_PAUSE);
                 }
             });
             record.suspension.suspend_for_test(os_thread());
-            assert!(!BoundedWait::new().can_go_on(suspended));
+            assert!(!BoundedWait::new().can_continue(suspended));
             record.suspension.resume_for_test();
         });
     }
@@ -363,13 +363,13 @@ mod tests {
             let clock = || cpu_clock::of(other).unwrap();
             let (mut waiting, begun) = (BoundedWait::new(), clock());
             while clock() - begun < COMPUTING / 2 {
-                assert!(waiting.can_go_on(other));
+                assert!(waiting.can_continue(other));
                 waiting.sleep();
             }
             // A step shows that the awaited work makes progress.
             let begun = clock();
             count_step();
-            while waiting.can_go_on(other) {
+            while waiting.can_continue(other) {
                 waiting.sleep();
             }
             assert!(clock() - begun >= COMPUTING);
@@ -425,7 +425,7 @@ mod tests {
             begun.wait();
             let mut waiting = BoundedWait::new();
             while !is_free.load(Ordering::Relaxed) {
-                let is_left = waiting.can_go_on(number.load(Ordering::Relaxed));
+                let is_left = waiting.can_continue(number.load(Ordering::Relaxed));
                 assert!(is_left || is_free.load(Ordering::Relaxed));
                 waiting.sleep();
             }
@@ -443,7 +443,7 @@ mod tests {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let mut waiting = BoundedWait::new();
-                    while waiting.can_go_on(other) && !is_free.load(Ordering::Relaxed) {
+                    while waiting.can_continue(other) && !is_free.load(Ordering::Relaxed) {
                         waiting.sleep();
                     }
                     assert!(is_free.load(Ordering::Relaxed));
@@ -463,7 +463,7 @@ mod tests {
         }
         let mutex = CMutex::new();
         mutex.while_awaited(|other| {
-            assert!(!BoundedWait::new().can_go_on(other));
+            assert!(!BoundedWait::new().can_continue(other));
             mutex.unlock();
         });
     }
@@ -488,12 +488,12 @@ mod tests {
             begun.wait();
             let other = owner.load(Ordering::Relaxed);
             let owner = lock_owner::of(other).unwrap();
-            let (mut waiting, mut looks) = (BoundedWait::new(), 0);
-            while waiting.can_any_go_on(&[other, owner]) {
-                looks += 1;
+            let (mut waiting, mut checks) = (BoundedWait::new(), 0);
+            while waiting.can_any_continue(&[other, owner]) {
+                checks += 1;
                 waiting.sleep();
             }
-            assert!(looks >= TURNS, "{looks} looks");
+            assert!(checks >= TURNS, "{checks} checks");
             drop(held);
         });
     }
@@ -504,7 +504,7 @@ mod tests {
             wait_for(compute_until, |other| {
                 let mut waiting = BoundedWait::new();
                 for _ in 0..2 * TURNS {
-                    assert!(waiting.can_any_go_on(&[sleeper, other]));
+                    assert!(waiting.can_any_continue(&[sleeper, other]));
                     sleep(FIRST_PAUSE);
                 }
             });

@@ -1,7 +1,7 @@
 //! The threads that wait to enter Java monitors, as the VM reports them, and the flag that makes
 //! rewritten code check for them.
 
-use super::claims;
+use super::vm_locks;
 use crate::jvm::Jni;
 use crate::lock::Map;
 use crate::records::tracker;
@@ -84,7 +84,7 @@ fn settle(jni: Jni) {
     if FLAG.load(Ordering::SeqCst) == wanted() {
         return;
     }
-    let _alone = claims::to_tag();
+    let _alone = vm_locks::for_tags();
     if FLAG.load(Ordering::SeqCst) {
         FLAG.store(false, Ordering::SeqCst);
         if wanted() {

@@ -2,12 +2,12 @@
 
 pub mod announcements;
 pub mod bounded_wait;
-pub mod claims;
 pub mod contention;
 #[cfg(not(model))]
 pub mod lock_owner;
 pub mod raw_monitors;
 pub mod tagging;
+pub mod vm_locks;
 
 #[cfg(model)]
 pub use crate::platform::model::lock_owner;

@@ -1,6 +1,6 @@
 //! Gives objects their IDs, which are kept in the objects' JVMTI tags ([`ids`]).
 
-use super::claims;
+use super::vm_locks;
 use crate::jvm::{self, Result};
 use crate::records::ids::{self, Tag};
 use jni_sys::jobject;
@@ -20,7 +20,7 @@ pub fn identify(object: jobject) -> Result<Tag> {
 
 /// Gives the object an ID if it has none, and changes its tag. Returns the new tag.
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
-    let _claim = claims::to_tag();
+    let _lock = vm_locks::for_tags();
     let before = tag(object)?;
     let identified = if before.id().is_null() { ids::fresh()? } else { before };
     let after = change(identified);

@@ -41,7 +41,7 @@ pub fn enable(agent: &'static Agent, event_type: jint, _arg: *mut c_void) -> jin
                 files.run(jni, &thread);
                 classes::announce_linked(jni, &thread);
             }
-            None => files.give_up(),
+            None => files.abandon(),
         }
     }
     let compiled_already = event_type == JVMPI_EVENT_COMPILED_METHOD_LOAD;

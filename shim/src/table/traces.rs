@@ -11,7 +11,7 @@ use crate::records::virtual_thread;
 use crate::suspending;
 use crate::suspension::{
     self, executing,
-    sampling::{self, Taken},
+    sampling::{self, Sampled},
 };
 use crate::threads::{self, Thread};
 use crate::translate::frames::{self, Frame, Resolver, Walked};
@@ -99,9 +99,9 @@ fn walk(
         return walk_now(thread, room);
     }
     match sampling::with_frames(agent, thread, depth, copy) {
-        Taken::Frames(count) => (Walked::Running, count),
-        Taken::NotYet => (Walked::Running, 0),
-        Taken::Unknown => walk_now(thread, room),
+        Sampled::Frames(count) => (Walked::Running, count),
+        Sampled::NotYet => (Walked::Running, 0),
+        Sampled::Unknown => walk_now(thread, room),
     }
 }
 

@@ -46,14 +46,14 @@ fn elapsed(now: Instant) -> i64 {
 
 /// The clock that an agent sees while a collection is delivered in a thread's name.
 #[derive(Clone, Copy)]
-pub struct Told {
+pub struct ShownClock {
     /// The time that it shows now.
     pub time: i64,
     /// The time by which it advances between GC_START and GC_FINISH.
     took: i64,
 }
 
-impl Told {
+impl ShownClock {
     /// Sets the clock before GC_START.
     pub fn begin(agent: &Agent, thread: &Thread, pauses: Pauses) -> Self {
         let gets_both = agent.wants(JVMPI_EVENT_GC_START) && agent.wants(JVMPI_EVENT_GC_FINISH);

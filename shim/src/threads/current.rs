@@ -1,7 +1,7 @@
 //! The current thread, which gets its record when it first runs code of the shim.
 
 use super::identity::learn_object;
-use super::quiet::Quiet;
+use super::internal::Internal;
 use super::{mounting, structure};
 use crate::jvm::{self, Jni};
 use crate::platform::os_thread::os_thread;
@@ -34,9 +34,9 @@ pub fn current(jni: Jni) -> Current {
 }
 
 /// Runs Java code for the shim, and reports nothing of it to agents.
-pub fn quietly<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
+pub fn internally<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
     let thread = current(jni);
-    let _quiet = Quiet::begin(&thread);
+    let _quiet = Internal::begin(&thread);
     work()
 }
 
@@ -92,7 +92,7 @@ pub fn carrier(jni: Jni) -> jobject {
         .and_then(|class| {
             let method =
                 jni.static_method(class, c"currentCarrierThread", c"()Ljava/lang/Thread;")?;
-            quietly(jni, || jni.call_static_object(class, method, &[]))
+            internally(jni, || jni.call_static_object(class, method, &[]))
         })
         .unwrap_or(thread)
 }

@@ -1,6 +1,6 @@
 //! The start and the end of threads.
 
-use super::current::{carrier, current, is_anothers, quietly};
+use super::current::{carrier, current, internally, is_anothers};
 use super::hidden::hide;
 use super::identity::learn_object;
 use super::mounting::unmounted;
@@ -8,7 +8,7 @@ use crate::jvm::{self, Jni};
 use crate::records::registry;
 use crate::records::running::{Current, known_current, own};
 use crate::records::thread::Thread;
-use crate::sync::claims;
+use crate::sync::vm_locks;
 use jni_sys::jint;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
@@ -34,7 +34,7 @@ pub fn started(jni: Jni) -> Current {
 /// thread waits here until it has been resumed, because its record must be found until then.
 pub fn ended(thread: &Thread) {
     {
-        let _claim = claims::to_resume();
+        let _lock = vm_locks::for_resuming();
         thread.ended.store(true, Ordering::Release);
     }
     thread.forbid_short_cut();
@@ -59,5 +59,5 @@ pub fn start_hidden(
     name: &CStr,
     run: impl FnOnce(Jni) + Send + 'static,
 ) -> jvm::Result<()> {
-    quietly(jni, || jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run))
+    internally(jni, || jvm::start_thread(jni, name, NORMAL_PRIORITY, hide, run))
 }

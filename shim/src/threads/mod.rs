@@ -7,9 +7,9 @@ pub mod current;
 pub mod discovery;
 pub mod hidden;
 pub mod identity;
+pub mod internal;
 pub mod lifecycle;
 pub mod mounting;
-pub mod quiet;
 pub mod structure;
 
 pub use crate::platform::os_thread::os_thread;
@@ -18,7 +18,7 @@ pub use crate::records::running::{Current, is_current, known_current};
 pub use crate::records::thread::Thread;
 #[cfg(test)]
 pub use current::adopt_for_test;
-pub use current::{current, current_attached, quietly};
+pub use current::{current, current_attached, internally};
 pub use discovery::{discover, with_env};
 pub use hidden::{hidden_objects, hide, is_hidden_object};
 pub use lifecycle::{ended, start_hidden, started, virtual_ended};

@@ -132,7 +132,7 @@ pub fn parking_is_reported() -> bool {
 
 /// Starts to report threads that park. The Tracker must be defined.
 pub fn report_parking(jni: Jni) {
-    threads::quietly(jni, || {
+    threads::internally(jni, || {
         if internals::PARK.is_there(|| jni.frame(8, find_park))
             && !tracker::bind(jni, tracker::BIND_PARK)
         {

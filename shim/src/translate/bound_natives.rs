@@ -24,7 +24,7 @@ pub fn came_late() {
 /// Gives those methods their stubs, once. The Tracker must be defined.
 pub fn adopt(jni: Jni) {
     if ARE_LEFT.swap(false, Ordering::Relaxed)
-        && !threads::quietly(jni, || tracker::bind(jni, tracker::BIND_BOUND))
+        && !threads::internally(jni, || tracker::bind(jni, tracker::BIND_BOUND))
     {
         log::warn!("calls of native methods that are already bound are not reported");
     }

@@ -220,7 +220,7 @@ impl Replay {
     }
 
     /// Cancels the replay because the event was not switched on. The agent may get the files when it enables it again.
-    pub fn give_up(self) {
+    pub fn abandon(self) {
         REPLAYED[self.agent.index].store(false, Ordering::Release);
     }
 }

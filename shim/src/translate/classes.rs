@@ -13,7 +13,7 @@ use crate::notify;
 use crate::records::agents::{self, Agent};
 use crate::records::class;
 use crate::records::class::Class;
-use crate::sync::{announcements, claims};
+use crate::sync::{announcements, vm_locks};
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID};
 use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
@@ -52,7 +52,7 @@ fn load(jni: Jni, class: jclass) {
     let is_boot = jvm::get().jvmti.class_loader(class).is_ok_and(|loader| loader.is_null());
     // Classes are not linked while threads are suspended for a dump: a suspended thread may be initializing a class
     // that linking needs.
-    if !is_boot || claims::is_suspending() {
+    if !is_boot || vm_locks::is_suspending() {
         return thread.loaded.add(record, is_over);
     }
     thread.loaded.add_to_link(record);
@@ -126,7 +126,7 @@ fn define(jni: Jni, class: jclass) {
     let thread = threads::current(jni);
     match classes::of(jni, class) {
         // A class that is linked to read its file is announced after agents have seen the file.
-        Ok(record) if claims::is_suspending() || class_files::is_reading() => {
+        Ok(record) if vm_locks::is_suspending() || class_files::is_reading() => {
             thread.loaded.add(record, is_over);
         }
         Ok(record) => {

@@ -13,7 +13,7 @@ use crate::records::ids::{self, Tag};
 use crate::records::pauses::Pauses;
 use crate::records::{free_ids, moves};
 use crate::sync::{announcements, bounded_wait};
-use crate::threads::agent_clock::Told;
+use crate::threads::agent_clock::ShownClock;
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jlong};
 use jvmpi_jvmti_sys::jvmtiEnv;
@@ -45,20 +45,20 @@ pub unsafe extern "system" fn class_tag_free(_: *mut jvmtiEnv, tag: jlong) {
 struct Listener {
     agent: &'static Agent,
     named: Arc<Thread>,
-    clock: Told,
+    clock: ShownClock,
 }
 
 impl Listener {
     fn of(agent: &'static Agent, pauses: Pauses) -> Option<Self> {
         let named = threads::known_to(agent)?;
-        let clock = Told::begin(agent, &named, pauses);
+        let clock = ShownClock::begin(agent, &named, pauses);
         Some(Self { agent, named, clock })
     }
 
-    fn send<A: Arm>(&self, thread: &Thread, event_type: jint, arm: A) {
+    fn send<A: EventBody>(&self, thread: &Thread, event_type: jint, body: A) {
         gate::call_agent(|| {
             let named = (self.named.env(), Some(self.clock.time));
-            notify::deliver_for_vm(self.agent, thread, named, event_type, arm);
+            notify::deliver_for_vm(self.agent, thread, named, event_type, body);
         });
         bounded_wait::count_step();
     }
@@ -77,7 +77,7 @@ impl Listener {
 /// thread sends events. Does nothing and returns false while an agent has disabled GC.
 pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
     // Calls into the VM are made before the gate is closed.
-    let bytes = threads::quietly(jni, || runtime_memory(jni)).unwrap_or((0, 0));
+    let bytes = threads::internally(jni, || runtime_memory(jni)).unwrap_or((0, 0));
     let Some(closed) = gate::close() else { return false };
     let mut listeners: Vec<_> =
         agents::all().iter().filter_map(|agent| Listener::of(agent, pauses)).collect();
@@ -86,7 +86,7 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
     }
     // IDs must not change while an event is in flight, and every agent has to get all events of
     // this collection.
-    let move_survivors = closed.is_quiet() && listeners.len() == agents::all().len();
+    let move_survivors = closed.is_idle() && listeners.len() == agents::all().len();
     let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
     let told = Dead::of(dead);
     for listener in &listeners {

@@ -123,7 +123,8 @@ fn find_unknown(
     class_of_classes: jobjectID,
 ) -> std::result::Result<Vec<Unannounced>, String> {
     // HotSpot can crash if a virtual thread is created during the heap walk.
-    let there_are_virtual_threads = threads::quietly(jni, || virtual_threads::get(jni).is_some());
+    let there_are_virtual_threads =
+        threads::internally(jni, || virtual_threads::get(jni).is_some());
     let stopped = match there_are_virtual_threads {
         true => Some(Stopped::begin(jni, thread)?),
         false => None,

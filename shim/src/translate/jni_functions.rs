@@ -6,7 +6,7 @@ macro_rules! replaces {
     ($($slot:ident)*) => {
         /// Installs this module's functions in the JNI function table, or restores the originals.
         pub fn replace(on: bool) -> crate::jvm::Result<()> {
-            let _alone = crate::sync::claims::to_tag();
+            let _alone = crate::sync::vm_locks::for_tags();
             crate::jvm::jni_table::edit(crate::jvm::get().jvmti, |table, originals| {
                 $(
                     // Another agent may have installed its own function since, which calls ours.

@@ -63,8 +63,10 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
         }
         // The agent's handler may have disabled this event.
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY2) {
-            let arm = |method_id| JVMPI_Event_method_entry2 { method_id, obj_id };
-            thread.subject.with(obj_id, receiver, || way.send(JVMPI_EVENT_METHOD_ENTRY2, arm));
+            let body = |method_id| JVMPI_Event_method_entry2 { method_id, obj_id };
+            thread
+                .current_object
+                .with(obj_id, receiver, || way.send(JVMPI_EVENT_METHOD_ENTRY2, body));
         }
         Some(())
     });
@@ -126,7 +128,7 @@ fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: Recei
         let announced = objects::announce_if_possible(jni, agent, thread, receiver);
         let obj_id = announced.unwrap_or(ptr::null_mut());
         let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
-        thread.subject.with(obj_id, receiver, || {
+        thread.current_object.with(obj_id, receiver, || {
             let u = method_entry2;
             send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY2, u);
         });

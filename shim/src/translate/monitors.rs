@@ -84,14 +84,14 @@ pub unsafe extern "system" fn monitor_wait(
         if !notify::is_reported(&thread) {
             return;
         }
-        let arm = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
-        let is_told =
-            blocks(jni, waiting) && post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, arm);
+        let body = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
+        let is_sent = blocks(jni, waiting)
+            && post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
         // A wait releases the monitor completely, however often the thread has entered it.
         if is_awaited(object) && lets_go_to_wait(jni, object) {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
-        if is_told {
+        if is_sent {
             thread.waits.begin();
         }
     };
@@ -342,5 +342,5 @@ fn holds_lock(jni: Jni, object: jobject) -> bool {
         })
     });
     let Some((class, method)) = method else { return false };
-    threads::quietly(jni, || jni.call_static_boolean(class.get(), *method, object))
+    threads::internally(jni, || jni.call_static_boolean(class.get(), *method, object))
 }

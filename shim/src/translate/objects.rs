@@ -54,10 +54,10 @@ pub(super) fn knows_elements(
 /// Gives an object that the current thread has allocated its ID and announces it.
 fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
     let thread = threads::current(jni);
-    if thread.own_work.is_wasting() {
+    if thread.own_work.needs_no_ids() {
         return;
     }
-    let is_own = thread.is_quiet();
+    let is_own = thread.is_internal();
     // An object that cannot be announced now is announced when an event names it.
     let mut delivery =
         if is_own { None } else { Delivery::begin(&thread, JVMPI_EVENT_OBJECT_ALLOC) };
@@ -75,7 +75,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         jvm::get().jvmti.set_tag(object, tag.raw())?;
         let Some(delivery) = &delivery else { return Ok(()) };
         let size = size.map_or_else(|| class.size_of(object), Ok)?;
-        thread.subject.with(tag.id(), object, || {
+        thread.current_object.with(tag.id(), object, || {
             for agent in agents.iter() {
                 let u = event(jni, agent, &thread, class, tag, size);
                 send::with(jni, delivery, agent, u);
@@ -304,34 +304,34 @@ fn announce_now(jni: Jni, agent: &Agent, delivery: &Delivery<'_>, object: jobjec
         return Ok(false);
     }
     let u = event_of(jni, agent, thread, object, tag)?;
-    thread.subject.with(tag.id(), object, || {
+    thread.current_object.with(tag.id(), object, || {
         send::with(jni, delivery, agent, u);
     });
     tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
 }
 
-/// Sends an event of the current thread about an object, after announcing the object. `arm` builds the event
+/// Sends an event of the current thread about an object, after announcing the object. `body` builds the event
 /// body for an agent from the object's ID. Returns false if an agent gets no event because the object is a
 /// Class object that cannot be announced yet.
-pub fn post_about<A: Arm>(
+pub fn post_about<A: EventBody>(
     jni: Jni,
     thread: &Thread,
     event_type: jint,
     object: jobject,
-    arm: impl Fn(&Agent, jobjectID) -> A,
+    body: impl Fn(&Agent, jobjectID) -> A,
 ) -> bool {
     let Some(delivery) = Delivery::begin(thread, event_type) else { return true };
-    let mut is_told = true;
+    let mut is_sent = true;
     for agent in delivery.agents().iter() {
         match announce_if_possible(jni, agent, thread, object) {
-            Ok(id) if id.is_null() && !object.is_null() => is_told = false,
-            Ok(id) => thread.subject.with(id, object, || {
-                send::with(jni, &delivery, agent, arm(agent, id));
+            Ok(id) if id.is_null() && !object.is_null() => is_sent = false,
+            Ok(id) => thread.current_object.with(id, object, || {
+                send::with(jni, &delivery, agent, body(agent, id));
             }),
             Err(error) => log::debug!("the object of an event is not announced: {error}"),
         }
     }
-    is_told
+    is_sent
 }
 
 /// Returns the class that a Class object represents. None for other objects, and for Class objects of primitive
@@ -355,7 +355,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         let u = event_of(jni, agent, thread, object, tag).ok()?;
         Some(
             thread
-                .subject
+                .current_object
                 .with(id, object, || notify::request(agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u)),
         )
     });

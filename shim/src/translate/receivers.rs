@@ -254,6 +254,6 @@ pub const REFERENCES: jint = 8;
 /// creates. None if the constructor does not use the object any more, for example because it always throws.
 pub fn of_constructor(jni: Jni, thread: &Thread, class: jclass, frame: usize) -> Option<jobject> {
     let (walk, frame) = (WALK.get()?.as_ref()?, jint::try_from(frame).ok()?);
-    let first = threads::quietly(jni, || thread.own_work.wasting(|| walk.run(jni, frame)))?;
+    let first = threads::internally(jni, || thread.own_work.without_ids(|| walk.run(jni, frame)))?;
     jni.instance_of(first, class).then_some(first)
 }

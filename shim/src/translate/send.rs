@@ -6,13 +6,13 @@ use crate::notify::Delivery;
 use crate::records::agents::Agent;
 use crate::threads::Thread;
 use jni_sys::jint;
-use jvmpi_sys::{Arm, JVMPI_EVENT_THREAD_START};
+use jvmpi_sys::{EventBody, JVMPI_EVENT_THREAD_START};
 
 /// Sends an event to every agent that has enabled it.
-pub fn to_all<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
+pub fn to_all<A: EventBody>(jni: Jni, thread: &Thread, event_type: jint, body: A) {
     if let Some(delivery) = Delivery::begin(thread, event_type) {
         for agent in delivery.agents().iter() {
-            with(jni, &delivery, agent, arm);
+            with(jni, &delivery, agent, body);
         }
     }
 }
@@ -20,33 +20,33 @@ pub fn to_all<A: Arm>(jni: Jni, thread: &Thread, event_type: jint, arm: A) {
 /// Sends an event to one agent, if it has enabled it and may get it now. Returns the event data, which the agent may
 /// have changed.
 #[inline]
-pub fn to<A: Arm>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, arm: A) -> A {
+pub fn to<A: EventBody>(jni: Jni, agent: &Agent, thread: &Thread, event_type: jint, body: A) -> A {
     match Delivery::begin_to(agent, thread, event_type) {
-        Some(delivery) => with(jni, &delivery, agent, arm),
-        None => arm,
+        Some(delivery) => with(jni, &delivery, agent, body),
+        None => body,
     }
 }
 
 /// Sends the event of a delivery to one of its agents. Returns the event data, which the agent may have changed.
 #[inline]
-pub fn with<A: Arm>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, arm: A) -> A {
+pub fn with<A: EventBody>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, body: A) -> A {
     precede(jni, delivery, agent);
-    delivery.send(agent, arm)
+    delivery.send(agent, body)
 }
 
 /// Does the same as [`to`], but names another thread, which must be live.
-pub fn to_as<A: Arm>(
+pub fn to_as<A: EventBody>(
     jni: Jni,
     agent: &Agent,
     thread: &Thread,
     other: &Thread,
     event_type: jint,
-    arm: A,
+    body: A,
 ) {
     if let Some(delivery) = Delivery::begin_to(agent, thread, event_type) {
         precede(jni, &delivery, agent);
         threads::announce(jni, agent, thread, other);
-        delivery.send_as(agent, other.env(), arm);
+        delivery.send_as(agent, other.env(), body);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Enables exactly the JVMTI events that some agent needs, so that an event nobody has enabled costs
 //! nothing.
 
+use super::combiner::Combiner;
 use super::natives::natives;
-use super::turn::Turn;
 use super::{
     allocations, blocking, jni_allocations, jni_monitors, jni_references, methods, native_methods,
     receivers, virtual_threads,
@@ -52,7 +52,7 @@ struct Source {
 macro_rules! sources {
     ($(
         $(#[$what:meta])*
-        $constant:ident = $number:literal: $arm:tt, $mode:ident, $($who:ident)+,
+        $constant:ident = $number:literal: $body:tt, $mode:ident, $($who:ident)+,
         jvmti [$($jvmti:ident)*] reports [$($report:ident)*];
     )*) => {
         const SOURCES: &[Source] = &[$(Source {
@@ -90,7 +90,7 @@ pub fn give_back_unwanted(jni: Jni) {
         // Another thread may have delegated its request to this one.
         switch_as_wanted(jni)
     };
-    if let Some(Err(error)) = TURN.run(jni, switch) {
+    if let Some(Err(error)) = COMBINER.run(jni, switch) {
         log::warn!("some enabled events are not available: {error}");
     }
 }
@@ -106,9 +106,9 @@ struct Switches {
     references: bool,
 }
 
-/// The switches that are on now. Only the thread that holds the [`TURN`] changes them.
+/// The switches that are on now. Only the thread that holds the [`COMBINER`] changes them.
 static ON: Lock<Switches> = Lock::new(Switches::NONE);
-static TURN: Turn = Turn::new();
+static COMBINER: Combiner = Combiner::new();
 
 fn bit(event: jvmtiEvent) -> u64 {
     1 << (event - JVMTI_MIN_EVENT_TYPE_VAL)
@@ -237,10 +237,10 @@ pub fn update() -> jvm::Result<Updated> {
     let Some((jni, _)) = threads::current_attached() else { return update_from_outside() };
     let needed = Switches::needed();
     // The thread that holds the turn may be about to switch off what is needed.
-    if TURN.is_free() && *ON.lock() == needed {
+    if COMBINER.is_free() && *ON.lock() == needed {
         return Ok(Updated::Done);
     }
-    TURN.run(jni, || switch_as_wanted(jni)).unwrap_or(Ok(Updated::Left))
+    COMBINER.run(jni, || switch_as_wanted(jni)).unwrap_or(Ok(Updated::Left))
 }
 
 /// Switches the VM to what agents want now. Only the thread that holds the turn calls this.
@@ -259,13 +259,13 @@ pub fn begin_with(jni: Jni, event_type: jint) -> bool {
         needed.events |= Switches::for_events(|other| other == event_type).events;
         switch_to(jni, needed)
     };
-    TURN.run(jni, begin).is_some_and(|begun| begun.is_ok())
+    COMBINER.run(jni, begin).is_some_and(|begun| begun.is_ok())
 }
 
 /// Updates from a thread that is not attached and so cannot call the VM: delegates to the thread that holds
 /// the turn, if any.
 fn update_from_outside() -> jvm::Result<Updated> {
-    if TURN.leave() {
+    if COMBINER.delegate() {
         return Ok(Updated::Left);
     }
     let needed = Switches::needed();
@@ -357,7 +357,7 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
 
 /// Prepares the natives that rewritten code calls.
 fn prepare_natives(jni: Jni, reports: Reports) -> Result<(), String> {
-    threads::quietly(jni, || {
+    threads::internally(jni, || {
         instrument::tracker::define(jni, &natives())?;
         if reports.calls.exits {
             methods::prepare(jni);

@@ -89,20 +89,23 @@ pub unsafe extern "system" fn virtual_thread_unmount(
     unsafe { callback(env, threads::unmounted) };
 }
 
-/// Sends THREAD_START for `subject` to an agent that has enabled the event and has not received it
+/// Sends THREAD_START for `current_object` to an agent that has enabled the event and has not received it
 /// for this thread. `current` is the current thread.
-pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
-    if subject.announced.to(agent) || subject.is_hidden() || subject.id().is_null() {
+pub fn announce(jni: Jni, agent: &Agent, current: &Thread, current_object: &Thread) {
+    if current_object.announced.to(agent)
+        || current_object.is_hidden()
+        || current_object.id().is_null()
+    {
         return;
     }
     let delivery = Delivery::begin_to(agent, current, JVMPI_EVENT_THREAD_START);
     let Some(delivery) = delivery else { return };
-    announcements::once(&subject.announced, agent, || {
-        if let Some(object) = subject.object() {
+    announcements::once(&current_object.announced, agent, || {
+        if let Some(object) = current_object.object() {
             // THREAD_START is sent even if the object could not be announced.
             let _ = objects::announce(jni, agent, current, object.get());
         }
-        let definition = jni.frame(16, |_| Definition::of(subject));
+        let definition = jni.frame(16, |_| Definition::of(current_object));
         if let Some(definition) = definition {
             send::with(jni, &delivery, agent, definition.event());
         }
@@ -112,21 +115,21 @@ pub fn announce(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) {
 /// Answers RequestEvent(THREAD_START). Returns false if the ID is not that of a live platform
 /// thread.
 pub fn request(jni: Jni, agent: &Agent, current: &Thread, id: jobjectID) -> bool {
-    let subject = jni.frame(16, |jni| {
+    let current_object = jni.frame(16, |jni| {
         threads::by_id(id).or_else(|| threads::discover(jni, lookup::object(jni, id)?))
     });
-    subject.is_some_and(|subject| define(jni, agent, current, &subject))
+    current_object.is_some_and(|current_object| define(jni, agent, current, &current_object))
 }
 
 /// Sends THREAD_START to an agent as if it had requested it. Returns false if the thread is hidden
 /// from agents, or if the thread or the VM has ended.
-pub fn define(jni: Jni, agent: &Agent, current: &Thread, subject: &Thread) -> bool {
+pub fn define(jni: Jni, agent: &Agent, current: &Thread, current_object: &Thread) -> bool {
     let definition = jni.frame(16, |_| {
-        if subject.is_hidden() {
+        if current_object.is_hidden() {
             return None;
         }
-        let definition = Definition::of(subject)?;
-        subject.announced.mark(agent);
+        let definition = Definition::of(current_object)?;
+        current_object.announced.mark(agent);
         Some(definition)
     });
     let Some(definition) = definition else { return false };

@@ -2,7 +2,7 @@
 
 mod about;
 mod progress;
-mod told;
+mod received;
 
 use crate::agent::Agent;
 use crate::channel::{self, Channel, Connection, Entrance};
@@ -17,6 +17,7 @@ use clap::value_parser;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::{self, File, Format, Weight, printable};
 use progress::Progress;
+use received::Received;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
@@ -27,7 +28,6 @@ use std::process::{Child, ExitCode, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
-use told::Told;
 
 /// Profile a Java program, from its start or while it runs
 ///
@@ -281,7 +281,7 @@ fn hear_of_the_end(program: &Child, sender: &SyncSender<Event>) {
 /// A JVM that is recorded, or was.
 struct Jvm {
     connection: Connection,
-    told: Told,
+    received: Received,
     /// The time when a snapshot was requested that has not arrived yet.
     asked: Option<Instant>,
     /// The time when the next one is requested; None for never.
@@ -305,8 +305,8 @@ const REST: u32 = 20;
 impl Jvm {
     fn new(connection: Connection, every: Duration) -> Self {
         let due = if every.is_zero() { None } else { Instant::now().checked_add(every) };
-        let told = Told::default();
-        Self { connection, told, asked: None, due, closed: None, problem: None }
+        let received = Received::default();
+        Self { connection, received, asked: None, due, closed: None, problem: None }
     }
 
     fn is_open(&self) -> bool {
@@ -317,13 +317,13 @@ impl Jvm {
         if self.problem.is_some() {
             return;
         }
-        let is_first = self.told.taken().is_none();
-        if let Err(problem) = self.told.take(bytes) {
+        let is_first = self.received.taken().is_none();
+        if let Err(problem) = self.received.take(bytes) {
             self.problem = Some(problem);
             self.connection.close();
         }
         if let Some(asked) = self.asked
-            && let Some(came) = self.told.taken().filter(|came| *came > asked)
+            && let Some(came) = self.received.taken().filter(|came| *came > asked)
         {
             self.asked = None;
             // The first one came when the JVM had started.
@@ -335,7 +335,7 @@ impl Jvm {
     /// Returns the time to request a snapshot. None while a dump is arriving: it may be the last one, and an
     /// unread command in the connection would cut it off.
     fn due(&self) -> Option<Instant> {
-        self.due.filter(|_| self.is_open() && self.asked.is_none() && !self.told.is_coming())
+        self.due.filter(|_| self.is_open() && self.asked.is_none() && !self.received.is_coming())
     }
 
     fn keep_up(&mut self, now: Instant) {
@@ -347,9 +347,9 @@ impl Jvm {
 
     /// Returns the profile that it has sent, if there is any data.
     fn recorded(self) -> Option<Recorded> {
-        let (taken, closed) = (self.told.taken(), self.closed);
-        let mut warnings = self.told.notes.clone();
-        let (file, has_told_all) = self.told.into_file()?;
+        let (taken, closed) = (self.received.taken(), self.closed);
+        let mut warnings = self.received.notes.clone();
+        let (file, has_told_all) = self.received.into_file()?;
         let warning = match taken {
             _ if has_told_all => None,
             _ if self.problem.is_some() => {
@@ -617,7 +617,7 @@ fn numbered(path: &Path, number: u32, format: Format) -> PathBuf {
 /// Summarizes the contents of a profile in a few words.
 fn summary(file: &File) -> String {
     let profile = file.profile();
-    let told = Weight::of(profile).into_iter().map(|weight| {
+    let received = Weight::of(profile).into_iter().map(|weight| {
         let sum: u64 = profile::stacks(profile, weight).iter().map(|stack| stack.value).sum();
         match weight.unit() {
             profile::Unit::Nanoseconds => {
@@ -626,11 +626,11 @@ fn summary(file: &File) -> String {
             _ => format!("{sum} {}", weight.name()),
         }
     });
-    let told: Vec<_> = told.collect();
-    if told.is_empty() {
+    let received: Vec<_> = received.collect();
+    if received.is_empty() {
         "is empty: nothing was recorded".into()
     } else {
-        format!("has {}", told.join(", "))
+        format!("has {}", received.join(", "))
     }
 }
 

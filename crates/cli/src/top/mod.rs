@@ -11,7 +11,7 @@ use crate::signals;
 use crate::waiting::Waiting;
 use clap::value_parser;
 use jvmpi_formats::hprof::control::Command;
-use jvmpi_formats::profile::{Section, StreamReader, Told};
+use jvmpi_formats::profile::{Section, StreamEvent, StreamReader};
 use screen::{Key, Screen};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -140,7 +140,7 @@ impl<'a> Top<'a> {
                 Ok(Event::Channel(channel::Event::Received(_, bytes))) => {
                     let mut newest = None;
                     self.stream.take(&bytes, |told| {
-                        if let Told::Dump(sections, _) = told {
+                        if let StreamEvent::Dump(sections, _) = told {
                             newest = Some(sections);
                         }
                     })?;

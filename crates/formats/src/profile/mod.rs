@@ -27,7 +27,7 @@ pub use formats::write_difference;
 pub use formats::{Format, UnknownFormat, write_stacks};
 pub use model::*;
 pub use printable::printable;
-pub use stream::{DumpKind, StreamReader, StreamWriter, Told};
+pub use stream::{DumpKind, StreamEvent, StreamReader, StreamWriter};
 pub use text::{PREAMBLE, TextWriter};
 pub use weight::{Stack, Unit, Weight, stacks};
 pub use whole_file::WholeFile;

@@ -8,7 +8,7 @@
 mod read;
 mod write;
 
-pub use read::{StreamReader, Told};
+pub use read::{StreamEvent, StreamReader};
 pub use write::StreamWriter;
 
 /// The number of the form, which a stream begins with.
@@ -184,9 +184,9 @@ mod tests {
             }
             assert!(!reader.is_coming());
             let [
-                Told::Dump(all, DumpKind::Snapshot),
-                Told::Dump(one, DumpKind::Last),
-                Told::Note(note),
+                StreamEvent::Dump(all, DumpKind::Snapshot),
+                StreamEvent::Dump(one, DumpKind::Last),
+                StreamEvent::Note(note),
             ] = &told[..]
             else {
                 panic!("{told:?}");
@@ -245,7 +245,7 @@ mod tests {
         let mut read = Vec::new();
         reader
             .take(&bytes, |told| {
-                if let Told::Dump(sections, _) = told {
+                if let StreamEvent::Dump(sections, _) = told {
                     read = sections;
                 }
             })

@@ -20,7 +20,7 @@ const OTHER_VERSION: &str = "libhprof.so and the command are not of the same ver
 
 /// A part of a stream that has arrived as a whole.
 #[derive(Debug)]
-pub enum Told {
+pub enum StreamEvent {
     /// All sections of a dump.
     Dump(Vec<Section>, DumpKind),
     /// One line for the user.
@@ -55,7 +55,7 @@ impl StreamReader {
     ///
     /// # Errors
     /// Returns the reason if the bytes are malformed. The caller must not pass more bytes then.
-    pub fn take(&mut self, bytes: &[u8], mut told: impl FnMut(Told)) -> Result<()> {
+    pub fn take(&mut self, bytes: &[u8], mut told: impl FnMut(StreamEvent)) -> Result<()> {
         self.rest.extend_from_slice(bytes);
         if !self.has_begun && self.rest.first().is_some_and(|tag| *tag != tag::BEGIN) {
             return Err(OTHER_VERSION.into());
@@ -94,7 +94,12 @@ impl StreamReader {
         self.profile
     }
 
-    fn record(&mut self, tag: u8, mut body: Body<'_>, told: &mut impl FnMut(Told)) -> Result<()> {
+    fn record(
+        &mut self,
+        tag: u8,
+        mut body: Body<'_>,
+        told: &mut impl FnMut(StreamEvent),
+    ) -> Result<()> {
         if !self.has_begun {
             return self.begin(tag, body);
         }
@@ -110,7 +115,7 @@ impl StreamReader {
             tag::NOTE => {
                 // The caller keeps it.
                 self.held += ENTRY + body.0.len();
-                told(Told::Note(String::from_utf8_lossy(body.0).into_owned()));
+                told(StreamEvent::Note(String::from_utf8_lossy(body.0).into_owned()));
             }
             tag::END_OF_DUMP => {
                 let kind = body.number()? as usize;
@@ -126,7 +131,7 @@ impl StreamReader {
                         times.rank(0.0);
                     }
                 }
-                told(Told::Dump(dump, kind));
+                told(StreamEvent::Dump(dump, kind));
             }
             tag::SITES
             | tag::SAMPLES

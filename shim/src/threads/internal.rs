@@ -3,9 +3,9 @@
 use crate::records::thread::Thread;
 
 /// While this exists, nothing that the thread does is reported to agents.
-pub struct Quiet<'a>(&'a Thread);
+pub struct Internal<'a>(&'a Thread);
 
-impl<'a> Quiet<'a> {
+impl<'a> Internal<'a> {
     pub fn begin(thread: &'a Thread) -> Self {
         thread.own_work.begin();
         thread.forbid_short_cut();
@@ -13,7 +13,7 @@ impl<'a> Quiet<'a> {
     }
 }
 
-impl Drop for Quiet<'_> {
+impl Drop for Internal<'_> {
     fn drop(&mut self) {
         self.0.own_work.end();
     }

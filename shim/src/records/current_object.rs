@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// The ID of that object and a reference, because agents request the object in the event. Only the
 /// thread itself uses them.
 #[derive(Default)]
-pub struct Subject {
+pub struct CurrentObject {
     id: AtomicPtr<jvmpi_sys::_jobjectID>,
     object: AtomicPtr<jni_sys::_jobject>,
 }
 
-impl Subject {
-    /// Runs `event` with the object as its subject. The object lives until `event` returns.
+impl CurrentObject {
+    /// Runs `event` with the object as its current object. The object lives until `event` returns.
     pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
         let (outer_id, outer_object) =
             (self.id.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
-        let _outer = Outer { subject: self, id: outer_id, object: outer_object };
+        let _outer = Outer { current_object: self, id: outer_id, object: outer_object };
         self.set(id, object);
         event()
     }
@@ -27,21 +27,21 @@ impl Subject {
         self.object.store(object, Ordering::Relaxed);
     }
 
-    /// Returns the object if the ID is that of the subject.
+    /// Returns the object if the ID is that of the current object.
     pub fn object(&self, id: jobjectID) -> Option<jobject> {
         (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
     }
 }
 
-/// Restores the subject of the outer event when it is dropped.
+/// Restores the current object of the outer event when it is dropped.
 struct Outer<'a> {
-    subject: &'a Subject,
+    current_object: &'a CurrentObject,
     id: jobjectID,
     object: jobject,
 }
 
 impl Drop for Outer<'_> {
     fn drop(&mut self) {
-        self.subject.set(self.id, self.object);
+        self.current_object.set(self.id, self.object);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// The dumps that have arrived over one connection.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Received {
     reader: StreamReader,
     /// The sections of the dumps that are no snapshots.
     kept: Vec<Section>,
@@ -20,7 +20,7 @@ pub struct Told {
     pub notes: Vec<String>,
 }
 
-impl Told {
+impl Received {
     /// Takes the bytes that have arrived.
     ///
     /// # Errors
@@ -28,12 +28,12 @@ impl Told {
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         let Self { reader, kept, snapshot, taken, has_all, notes } = self;
         reader.take(bytes, |told| match told {
-            profile::Told::Note(note) => notes.push(note),
-            profile::Told::Dump(sections, DumpKind::Snapshot) => {
+            profile::StreamEvent::Note(note) => notes.push(note),
+            profile::StreamEvent::Dump(sections, DumpKind::Snapshot) => {
                 *snapshot = sections;
                 *taken = Some(Instant::now());
             }
-            profile::Told::Dump(sections, kind) => {
+            profile::StreamEvent::Dump(sections, kind) => {
                 snapshot.clear();
                 kept.extend(sections);
                 *has_all |= kind == DumpKind::Last;
@@ -89,10 +89,10 @@ mod tests {
         if let Some(total) = more {
             section(&mut writer, total);
         }
-        let mut told = Told::default();
-        told.take(&writer.into_inner()).unwrap();
-        assert_eq!(told.is_coming(), more.is_some());
-        let (file, is_whole) = told.into_file().unwrap();
+        let mut received = Received::default();
+        received.take(&writer.into_inner()).unwrap();
+        assert_eq!(received.is_coming(), more.is_some());
+        let (file, is_whole) = received.into_file().unwrap();
         (file.profile().cpu_samples().map(|samples| samples.total).collect(), is_whole)
     }
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn nothing_is_no_profile() {
-        assert!(Told::default().into_file().is_none());
-        assert!(Told::default().take(b"JAVA PROFILE 1.0.1").is_err());
+        assert!(Received::default().into_file().is_none());
+        assert!(Received::default().take(b"JAVA PROFILE 1.0.1").is_err());
     }
 }

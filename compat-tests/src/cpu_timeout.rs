@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jvmpi_conformance::own_time::Patience;
+use jvmpi_conformance::own_time::CpuTimeout;
 
 use crate::machine::Machine;
 
@@ -11,7 +11,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const EMULATED: u32 = 10;
 
 /// Starts a timeout for a process, longer in an emulator. CPU time of its partner process counts too.
-pub(crate) fn with(process: u32, partner: Option<u32>, patience: Duration) -> Patience {
+pub(crate) fn with(process: u32, partner: Option<u32>, patience: Duration) -> CpuTimeout {
     let emulated = if Machine::this().emulator().is_some() { EMULATED } else { 1 };
-    Patience::new(patience * emulated, partner.into_iter().chain([process]).collect())
+    CpuTimeout::new(patience * emulated, partner.into_iter().chain([process]).collect())
 }

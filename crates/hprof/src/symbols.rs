@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The tables of classes, methods and threads. The lock is held for a lookup or an addition, never while the VM is
 /// called or data is written.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct Symbols {
     /// The tables, without sections. They only grow.
     pub profile: Profile,
     methods: FxHashMap<usize, MethodId>,
@@ -97,7 +97,7 @@ pub struct NewThread {
 /// The replacement for a name that the VM does not know.
 const UNKNOWN: &str = "<Unknown>";
 
-impl Known {
+impl Symbols {
     /// Handles CLASS_LOAD. A class that is already known does not change.
     pub fn class_load(&mut self, class: NewClass, trace: TraceSerial) {
         if self.classes.contains_key(&class.object) {
@@ -382,7 +382,7 @@ mod tests {
         }
     }
 
-    fn method_name(known: &mut Known, id: usize) -> String {
+    fn method_name(known: &mut Symbols, id: usize) -> String {
         let method = known.method(id);
         let method = known.profile.methods.get(method).unwrap();
         let names = &known.profile.names;
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_number_means_the_method_that_has_it_now() {
-        let mut known = Known::default();
+        let mut known = Symbols::default();
         known.class_load(class(16, "A", &[100, 200]), TraceSerial(0));
         known.class_load(class(16, "B", &[100]), TraceSerial(0));
         assert_eq!(method_name(&mut known, 100), "A.m100");
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn method_that_was_called_before_its_class_load_gets_its_name() {
-        let (mut known, mut copy) = (Known::default(), Profile::default());
+        let (mut known, mut copy) = (Symbols::default(), Profile::default());
         let early = [100, 200].map(|id| known.method(id));
         bring_up_to_date(&mut copy, &known.profile);
         assert_eq!(method_name(&mut known, 100), "<Unknown>.<Unknown>");
@@ -424,9 +424,9 @@ mod tests {
 
     #[test]
     fn threads_are_counted_from_one_and_keep_their_numbers() {
-        let mut known = Known::default();
+        let mut known = Symbols::default();
         let thread = |env| NewThread { env, ..NewThread::default() };
-        let start = |known: &mut Known, env| known.thread_start(&thread(env), TraceSerial(0)).0;
+        let start = |known: &mut Symbols, env| known.thread_start(&thread(env), TraceSerial(0)).0;
         assert_eq!(start(&mut known, 8), 1);
         assert_eq!(start(&mut known, 8), 1);
         assert_eq!(start(&mut known, 9), 2);
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn a_copy_has_what_the_original_has() {
-        let (mut known, mut copy) = (Known::default(), Profile::default());
+        let (mut known, mut copy) = (Symbols::default(), Profile::default());
         for round in 0..3_usize {
             known.class_load(
                 class(16 + round as u64, &format!("C{round}"), &[round]),
@@ -464,9 +464,9 @@ mod tests {
 
     #[test]
     fn between_recordings_what_has_ended_is_forgotten() {
-        let mut known = Known::default();
+        let mut known = Symbols::default();
         let thread = |env| NewThread { env, name: format!("thread {env}"), ..NewThread::default() };
-        let start = |known: &mut Known, env| known.thread_start(&thread(env), TraceSerial(0));
+        let start = |known: &mut Symbols, env| known.thread_start(&thread(env), TraceSerial(0));
         known.class_load(class(16, "A", &[100]), TraceSerial(0));
         known.class_load(class(32, "B", &[200]), TraceSerial(0));
         let lives = start(&mut known, 1);

@@ -18,7 +18,7 @@ use jvmpi_jvmti_sys::{
 use std::time::Duration;
 
 /// A combiner: work that is done by one thread at a time.
-pub struct Turn {
+pub struct Combiner {
     state: Lock<State>,
     over: Condition,
 }
@@ -42,7 +42,7 @@ unsafe impl Send for Worker {}
 /// The interval at which a waiting thread checks whether the worker is waiting for it.
 const LOOK: Duration = Duration::from_millis(1);
 
-impl Turn {
+impl Combiner {
     pub const fn new() -> Self {
         Self { state: Lock::new(State { worker: None, again: false }), over: Condition::new() }
     }
@@ -68,14 +68,14 @@ impl Turn {
     }
 
     /// Delegates the current thread's request to the worker. Returns false if there is no worker.
-    pub fn leave(&self) -> bool {
+    pub fn delegate(&self) -> bool {
         let mut state = self.state.lock();
         let is_taken = state.worker.is_some();
         state.again |= is_taken;
         is_taken
     }
 
-    fn take(&self, jni: Jni) -> Option<Taken<'_>> {
+    fn take(&self, jni: Jni) -> Option<Combining<'_>> {
         let me = threads::current(jni);
         let mut state = self.state.lock();
         while let Some(worker) = state.worker {
@@ -95,7 +95,7 @@ impl Turn {
             worker: Some(Worker { env: me.env(), events: me.in_flight.count() }),
             again: false,
         };
-        Some(Taken(self))
+        Some(Combining(self))
     }
 }
 
@@ -117,9 +117,9 @@ impl Worker {
 }
 
 /// The current thread's turn. Dropping it lets the next thread work.
-struct Taken<'a>(&'a Turn);
+struct Combining<'a>(&'a Combiner);
 
-impl Taken<'_> {
+impl Combining<'_> {
     /// Ends the turn, or returns it if a thread has delegated its request meanwhile.
     fn pass_on(self) -> Option<Self> {
         let mut state = self.0.state.lock();
@@ -135,7 +135,7 @@ impl Taken<'_> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for Combining<'_> {
     fn drop(&mut self) {
         self.0.state.lock().worker = None;
         self.0.over.notify_all();

@@ -9,14 +9,14 @@ use jvmpi_report::heap::{Collector, Graph};
 use std::io::{self, Write};
 
 /// The dumped data.
-pub struct Made {
+pub struct Rendered {
     format: Format,
     sections: Vec<Section>,
     /// The objects of the last heap dump.
     heap: Option<Graph>,
 }
 
-impl Made {
+impl Rendered {
     /// Creates it without any data.
     pub fn new(format: Format) -> Self {
         Self { format, sections: Vec::new(), heap: None }
@@ -49,7 +49,7 @@ impl Made {
     }
 }
 
-impl Writer for Made {
+impl Writer for Rendered {
     fn thread_start(&mut self, _: &Profile, _: ThreadSerial) -> io::Result<()> {
         Ok(())
     }

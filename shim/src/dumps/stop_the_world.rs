@@ -13,7 +13,7 @@ use std::ptr;
 use std::sync::Arc;
 
 /// A suspended thread, or the current one.
-pub struct Resting {
+pub struct SuspendedThread {
     pub thread: Arc<Thread>,
     /// The thread's frames, innermost first.
     pub frames: Vec<Frame>,
@@ -24,13 +24,13 @@ pub struct Resting {
 }
 
 /// The suspension of the program, which ends when this is dropped.
-pub struct Standstill {
+pub struct StopTheWorld {
     /// The live threads, without the shim's own.
-    threads: Vec<Resting>,
+    threads: Vec<SuspendedThread>,
     stopped: Stopped,
 }
 
-impl Standstill {
+impl StopTheWorld {
     /// Suspends all threads but the current one, and omits the current thread's `hidden_frames`
     /// innermost frames.
     ///
@@ -38,8 +38,8 @@ impl Standstill {
     /// Returns the reason why that is not possible.
     pub fn begin(jni: Jni, current: &Thread, hidden_frames: usize) -> Result<Self, String> {
         let (stopped, threads) = Stopped::begin(jni, current)?;
-        let standstill = Self { threads: Vec::new(), stopped };
-        Ok(standstill.look(jni, &threads, current, hidden_frames))
+        let stop_the_world = Self { threads: Vec::new(), stopped };
+        Ok(stop_the_world.look(jni, &threads, current, hidden_frames))
     }
 
     fn look(
@@ -61,7 +61,7 @@ impl Standstill {
                 0
             };
             let stack = stack(if is_current { ptr::null_mut() } else { object.get() }, start);
-            self.threads.push(Resting {
+            self.threads.push(SuspendedThread {
                 thread: Arc::clone(thread),
                 frames: stack.into_iter().map(|frame| Frame::of_suspended(jni, frame)).collect(),
                 state: state & !hidden,
@@ -72,12 +72,12 @@ impl Standstill {
     }
 
     /// Returns the live threads, without the shim's own.
-    pub fn threads(&self) -> &[Resting] {
+    pub fn threads(&self) -> &[SuspendedThread] {
         &self.threads
     }
 
     /// Resumes the threads. Returns what was recorded about them.
-    pub fn end(mut self) -> Vec<Resting> {
+    pub fn end(mut self) -> Vec<SuspendedThread> {
         std::mem::take(&mut self.threads)
     }
 }

@@ -1,17 +1,17 @@
-//! Two locks that a thread holds during calls of the VM, called claims: to tag objects, and to change
+//! Two locks that a thread holds during calls of the VM, called VM locks: to tag objects, and to change
 //! which threads agents have suspended. No other lock is held during such calls (`lock`).
 //!
-//! A thread can be suspended in a call of the VM. If it held a claim then, all threads that need the
-//! claim would block, perhaps also the thread that would resume it. Hence the rules:
+//! A thread can be suspended in a call of the VM. If it held a VM lock then, all threads that need the
+//! VM lock would block, perhaps also the thread that would resume it. Hence the rules:
 //!
-//! - A thread that suspends others holds both claims. So no owner of a claim is suspended.
+//! - A thread that suspends others holds both VM locks. So no owner of a VM lock is suspended.
 //! - JVMTI lets native code of a suspended thread run until it calls the VM, so a suspended thread may
-//!   take a claim. It releases the claim at once and waits until it has been resumed.
-//! - Resuming takes [`to_resume`] alone, and no thread that holds it waits for [`to_tag`].
+//!   take a lock. It releases the VM lock at once and waits until it has been resumed.
+//! - Resuming takes [`for_resuming`] alone, and no thread that holds it waits for [`for_tags`].
 //!
-//! So the owner of a claim makes progress, unless it was suspended without a claim: by the program's
+//! So the owner of a VM lock makes progress, unless it was suspended without a VM lock: by the program's
 //! `Thread.suspend`, or by a debugger. The thread that would resume it may be blocked too, so a thread
-//! that finds the owner suspended in this way continues without the claim. The worst result is an
+//! that finds the owner suspended in this way continues without the lock. The worst result is an
 //! object with two IDs.
 
 use super::bounded_wait::BoundedWait;
@@ -24,7 +24,7 @@ use crate::records::{registry, running};
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 
 /// A lock that is held during calls of the VM.
-struct Claim {
+struct VmLock {
     /// The OS thread that owns it, or 0; [`AWAITED`] is added while threads wait.
     owner: AtomicU32,
     /// The number of waiting threads that do not want to suspend others.
@@ -39,37 +39,37 @@ const AWAITED: u32 = 1 << 31;
 /// time for which a thread that will suspend others lets waiting threads go first.
 const LOOK: i64 = 10_000_000;
 
-static TAGGING: Claim = Claim::new();
-static SUSPENSIONS: Claim = Claim::new();
+static TAGGING: VmLock = VmLock::new();
+static SUSPENSIONS: VmLock = VmLock::new();
 
-/// Holds the claim until it is dropped. None if the thread already holds it or continues without it.
+/// Holds the VM lock until it is dropped. None if the thread already holds it or continues without it.
 #[must_use]
-pub struct Claimed(Option<&'static Claim>);
+pub struct VmLockGuard(Option<&'static VmLock>);
 
-impl Drop for Claimed {
+impl Drop for VmLockGuard {
     fn drop(&mut self) {
-        if let Some(claim) = self.0 {
-            claim.release();
+        if let Some(lock) = self.0 {
+            lock.release();
         }
     }
 }
 
-/// Takes the claim to read and set tags. It also serves for other work that calls the VM and that only
+/// Takes the VM lock to read and set tags. It also serves for other work that calls the VM and that only
 /// one thread at a time may do. Its owner may take it again.
-pub fn to_tag() -> Claimed {
+pub fn for_tags() -> VmLockGuard {
     TAGGING.take()
 }
 
-/// Takes the claim to resume threads, and to read the stacks of suspended threads.
-pub fn to_resume() -> Claimed {
+/// Takes the VM lock to resume threads, and to read the stacks of suspended threads.
+pub fn for_resuming() -> VmLockGuard {
     SUSPENSIONS.take()
 }
 
-/// Both claims: the owner may suspend threads, and do everything that the single claims allow.
+/// Both VM locks: the owner may suspend threads, and do everything that the single VM locks allow.
 #[must_use]
-pub struct ToSuspend {
-    _suspensions: Claimed,
-    _tagging: Claimed,
+pub struct ForSuspending {
+    _suspensions: VmLockGuard,
+    _tagging: VmLockGuard,
 }
 
 /// Returns true if the current thread may suspend others. Then neither it nor another thread on its
@@ -78,21 +78,21 @@ pub fn is_suspending() -> bool {
     SUSPENSIONS.is_mine()
 }
 
-/// Takes both claims.
+/// Takes both VM locks.
 ///
-/// Samplers call this all the time, and hold the claims for long if each suspension stops the world,
+/// Samplers call this all the time, and hold the VM locks for long if each suspension stops the world,
 /// as before JDK 17. So other threads go first. Otherwise a thread that starts or ends would wait for
 /// seconds.
-pub fn to_suspend() -> ToSuspend {
+pub fn for_suspending() -> ForSuspending {
     if !TAGGING.is_mine() {
         TAGGING.let_others_first();
         SUSPENSIONS.let_others_first();
     }
     let tagging = TAGGING.take_for(true);
-    ToSuspend { _suspensions: SUSPENSIONS.take_for(true), _tagging: tagging }
+    ForSuspending { _suspensions: SUSPENSIONS.take_for(true), _tagging: tagging }
 }
 
-impl Claim {
+impl VmLock {
     const fn new() -> Self {
         Self { owner: AtomicU32::new(0), waiting: AtomicU32::new(0), served: AtomicU32::new(0) }
     }
@@ -101,27 +101,27 @@ impl Claim {
         self.owner.load(Ordering::Relaxed) & !AWAITED == os_thread() as u32
     }
 
-    fn take(&'static self) -> Claimed {
+    fn take(&'static self) -> VmLockGuard {
         self.take_for(false)
     }
 
-    fn take_for(&'static self, suspending: bool) -> Claimed {
+    fn take_for(&'static self, suspending: bool) -> VmLockGuard {
         assert_none_held();
         if self.is_mine() {
-            return Claimed(None);
+            return VmLockGuard(None);
         }
         while self.wait_for(suspending) {
             // The thread may have been suspended before it ran any of the shim's code.
             let current = running::recorded();
             let release = || self.release();
             if !current.is_some_and(|me| me.suspension.wait_until_resumed(release)) {
-                return Claimed(Some(self));
+                return VmLockGuard(Some(self));
             }
         }
-        Claimed(None)
+        VmLockGuard(None)
     }
 
-    /// Waits until the claim is free and takes it. Returns false if the owner cannot continue.
+    /// Waits until the VM lock is free and takes it. Returns false if the owner cannot continue.
     fn wait_for(&self, suspending: bool) -> bool {
         let me = os_thread() as u32;
         if self.change(0, me) {
@@ -138,7 +138,7 @@ impl Claim {
         taken
     }
 
-    /// Gives waiting threads a chance to take the claim.
+    /// Gives waiting threads a chance to take the VM lock.
     fn let_others_first(&self) {
         let served = self.served.load(Ordering::Relaxed);
         if self.waiting.load(Ordering::Relaxed) > 0 {
@@ -163,7 +163,7 @@ impl Claim {
                 let awaited = owner | AWAITED;
                 let is_woken = futex::wait(&self.owner, awaited, Some(LOOK));
                 let is_owner = || self.owner.load(Ordering::Relaxed) == awaited;
-                // The owner is compared again after the check: it may have released the claim and now
+                // The owner is compared again after the check: it may have released the VM lock and now
                 // wait for this thread.
                 if !is_woken && is_owner() && is_stuck(owner, &mut waiting) && is_owner() {
                     return false;
@@ -179,14 +179,14 @@ impl Claim {
     }
 }
 
-/// Returns true if the owner was suspended without a claim, or cannot continue.
+/// Returns true if the owner was suspended without a VM lock, or cannot continue.
 fn is_stuck(owner: u32, waiting: &mut BoundedWait) -> bool {
     let os_thread = (owner & !AWAITED) as i32;
     let known = registry::by_os_thread(os_thread);
     let Some((object, owner)) = known.and_then(|owner| Some((owner.object()?, owner))) else {
         // The thread is starting and gives its own Thread object an ID. JVMTI does not report its
         // state yet.
-        return !waiting.can_go_on(os_thread);
+        return !waiting.can_continue(os_thread);
     };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !owner.suspension.is_suspended()
@@ -200,15 +200,15 @@ mod tests {
 
     #[test]
     fn one_thread_at_a_time_holds_a_claim() {
-        static CLAIM: Claim = Claim::new();
+        static LOCK: VmLock = VmLock::new();
         static IS_TAKEN: AtomicBool = AtomicBool::new(false);
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for i in 0..5_000 {
-                        let _claim = CLAIM.take();
+                        let _guard = LOCK.take();
                         assert!(!IS_TAKEN.swap(true, Ordering::Relaxed));
-                        let again = CLAIM.take();
+                        let again = LOCK.take();
                         assert!(again.0.is_none(), "the thread holds it");
                         drop(again);
                         if i % 64 == 0 {
@@ -219,6 +219,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(CLAIM.owner.load(Ordering::Relaxed), 0);
+        assert_eq!(LOCK.owner.load(Ordering::Relaxed), 0);
     }
 }
