@@ -44,7 +44,7 @@ impl Process {
     pub fn jvm(number: libc::pid_t) -> Result<Self, String> {
         let directory = format!("/proc/{number}");
         let status = fs::read_to_string(format!("{directory}/status"))
-            .map_err(|_| format!("there is no process {number}"))?;
+            .map_err(|_| format!("there is no process {number}: list the JVMs with jps"))?;
         let field = |name: &str| {
             let values = status.lines().find_map(|line| line.strip_prefix(name))?;
             Some(values.split_whitespace().collect::<Vec<_>>())
@@ -354,6 +354,9 @@ mod tests {
         let start = format!("process {number} is not a JVM, or not yet: it runs /");
         assert!(line.starts_with(&start), "{line}");
         // Greater than any that the kernel gives.
-        assert_eq!(Process::jvm(i32::MAX).unwrap_err(), "there is no process 2147483647");
+        assert_eq!(
+            Process::jvm(i32::MAX).unwrap_err(),
+            "there is no process 2147483647: list the JVMs with jps"
+        );
     }
 }

@@ -66,7 +66,8 @@ impl Waiting {
         }
         if self.end.is_some_and(|end| end <= Instant::now()) && self.is_idle(process) {
             return Err(format!(
-                "the JVM {process} has not answered in time: it is stopped, hangs, or is very busy"
+                "the JVM {process} has not answered in time: it hangs, is very busy, or was started with \
+                 -XX:+DisableAttachMechanism; try again, or restart it without that option"
             ));
         }
         Ok(())

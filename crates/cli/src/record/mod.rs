@@ -576,7 +576,11 @@ impl<'a> Files<'a> {
         let all = jvms.len();
         let recorded: Vec<_> = jvms.into_values().filter_map(Jvm::recorded).collect();
         if recorded.is_empty() {
-            return Err("nothing was recorded: the JVM exited before it sent a profile".into());
+            return Err(
+                "nothing was recorded: the JVM exited before it sent a profile; if it was killed, use \
+                 a smaller --every"
+                    .into(),
+            );
         }
         let mut place = Some(self.first);
         for (number, Recorded { file, warnings, .. }) in (1..).zip(&recorded) {
