@@ -247,6 +247,7 @@ fn two_runs_of_a_program_differ_where_they_differ(vm: &Vm<'_>) -> Result<(), Str
     let stats = jvmpi(vm, &["trace", "stats", &one], 0)?;
     let stats = String::from_utf8_lossy(&stats.stdout).into_owned();
     ensure!(stats.contains("           1 JVM_INIT_DONE\n"), "{stats}");
+    ensure!(stats.lines().any(|line| line.starts_with("vm ") && line.contains("VM")), "{stats}");
     let shown = jvmpi(vm, &["trace", "show", &one, "--event", "JVM_SHUT_DOWN"], 0)?;
     equal("ends", String::from_utf8_lossy(&shown.stdout).lines().count(), 1)?;
     let launch = recorded(vm.java("Hello")?.argument("a"), &other);

@@ -137,10 +137,12 @@ fn keep_loaded() {
 
 fn log_start() {
     let effective = jvmpi_settings::get().describe();
+    // Outside the macro, so that it is found without log=info too: the VM does not report it while it starts.
+    let vm = jvm::get().name_and_version();
     log::info!(
         "jvmpi {} on {}{}{}",
         env!("CARGO_PKG_VERSION"),
-        jvm::get().name_and_version(),
+        vm,
         if effective.is_empty() { "" } else { ", " },
         effective
     );
