@@ -18,7 +18,10 @@ use std::process::ExitCode;
 /// so that every JVM that it starts has the agent. If the agent's library has a fault, jvmpi prints it,
 /// starts nothing and exits with status 125.
 #[derive(clap::Args)]
-#[command(after_help = "Example: jvmpi run ./libfoo.so:depth=8 -- java -jar app.jar")]
+#[command(after_help = "Examples:\n  \
+    jvmpi run ./libfoo.so:depth=8 -- java -jar app.jar\n  \
+    jvmpi run --setting names=slash foo -- ./gradlew run\n  \
+    jvmpi run --pid 4711 /opt/profiler/libfoo.so")]
 #[command(
     override_usage = "jvmpi run [--setting KEY=VALUE]... AGENT[:OPTIONS] -- PROGRAM...\n       \
                             jvmpi run [--setting KEY=VALUE]... --pid PID AGENT[:OPTIONS]"

@@ -10,10 +10,11 @@ use compat_tests::{target_dir, workspace_root};
 use crate::options::Options;
 
 /// Pages outside `docs/` that the site includes, with their titles. Other files that pages link to are copied.
-const PROJECT: [(&str, &str); 6] = [
+const PROJECT: [(&str, &str); 7] = [
     ("README.md", "Overview"),
     ("CHANGELOG.md", "Changes"),
     ("CONTRIBUTING.md", "Contributing"),
+    ("RELEASING.md", "Releasing"),
     ("compat-tests/README.md", "Compatibility tests"),
     ("SECURITY.md", "Reporting a vulnerability"),
     ("packaging/REVIEWED.md", "Packages in the two libraries"),

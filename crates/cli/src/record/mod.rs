@@ -29,6 +29,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// The headings of the options in the help.
+const WHAT: &str = "What to record";
+const HOW: &str = "How to record";
+const OUTPUT: &str = "Output";
+
 /// Profile a Java program, from its start or while it runs
 ///
 /// The name of the file selects the format: .svg (a flame graph), .html (a report), .txt (HPROF text),
@@ -38,45 +43,48 @@ use std::time::{Duration, Instant};
 /// status is the program's, or 125 if there is no complete profile. With --pid, a running JVM is profiled
 /// until --duration is over or you press Ctrl-C. The JVM continues.
 #[derive(clap::Args)]
-#[command(after_help = "Example: jvmpi record -o profile.svg -- java -jar app.jar")]
+#[command(after_help = "Examples:\n  \
+    jvmpi record -o profile.svg -- java -jar app.jar\n  \
+    jvmpi record --alloc -o profile.html --pid 4711 --duration 30\n  \
+    jvmpi record --calls --setting 'exclude=java.*' -o calls.html -- ./gradlew run")]
 #[command(override_usage = "jvmpi record [OPTIONS] -- PROGRAM...\n       \
                             jvmpi record [OPTIONS] --pid PID")]
 pub struct Arguments {
     /// Sample the stacks of threads that use the CPU (the default)
-    #[arg(long, conflicts_with = "calls")]
+    #[arg(long, conflicts_with = "calls", help_heading = WHAT)]
     cpu: bool,
     /// Record where objects are allocated, and how many of them are alive
-    #[arg(long)]
+    #[arg(long, help_heading = WHAT)]
     alloc: bool,
     /// Count the calls of each method and measure their time; slows the program down
-    #[arg(long)]
+    #[arg(long, help_heading = WHAT)]
     calls: bool,
     /// Record where threads wait for monitors and locks; with --pid, only for monitors
-    #[arg(long)]
+    #[arg(long, help_heading = WHAT)]
     locks: bool,
     /// Output file
-    #[arg(short, long, value_name = "FILE", default_value = "profile.svg")]
+    #[arg(short, long, value_name = "FILE", default_value = "profile.svg", help_heading = OUTPUT)]
     output: PathBuf,
     /// Stop after this many seconds; the program continues
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     duration: Option<Duration>,
     /// Save a snapshot every SECONDS, so that a killed JVM still leaves a profile; 0 for never
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_never)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_never, help_heading = OUTPUT)]
     every: Duration,
     /// Time between samples, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..), help_heading = HOW)]
     interval: u32,
     /// Maximum stack depth: by default 16 for --alloc, otherwise 128
-    #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..), help_heading = HOW)]
     depth: Option<u16>,
     /// Keep a separate stack per thread
-    #[arg(long)]
+    #[arg(long, help_heading = HOW)]
     threads: bool,
     /// Weight of the stacks in the file, if several things were recorded
-    #[arg(long, value_parser = Weight::ALL.map(Weight::name))]
+    #[arg(long, value_parser = Weight::ALL.map(Weight::name), help_heading = OUTPUT)]
     weight: Option<String>,
     /// Setting of libjvmpi.so, for example exclude=java.*; can be given several times
-    #[arg(long = "setting", value_name = "KEY=VALUE", conflicts_with = "pid")]
+    #[arg(long = "setting", value_name = "KEY=VALUE", conflicts_with = "pid", help_heading = HOW)]
     settings: Vec<String>,
     /// Profile the running JVM with this process ID
     #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
