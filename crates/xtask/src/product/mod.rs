@@ -147,6 +147,7 @@ fn documentation() -> Result<Vec<File>, String> {
         "README.md",
         "CHANGELOG.md",
         "CONTRIBUTING.md",
+        "RELEASING.md",
         "compat-tests/README.md",
         "SECURITY.md",
         "LICENSE-APACHE",
