@@ -148,8 +148,8 @@ mod tests {
         );
         assert_eq!(
             file_error("[agent.\"libfoo.so\"]\nnames = \"a\\nb\"\n"),
-            "/etc/jvmpi.toml:2: 'a\\nb' is not a value of 'names'; valid: dot, slash (How class \
-             names are written in events.)"
+            "/etc/jvmpi.toml:2: 'a\\nb' is not a value of 'names'; valid: dot, slash (The form of \
+             class names in events.)"
         );
         assert_eq!(
             file_error("log = true\n"),

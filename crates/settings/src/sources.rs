@@ -97,8 +97,8 @@ mod tests {
         );
         assert_eq!(
             environment_error("log=info,names=dots"),
-            "JVMPI_OPTIONS: 'dots' is not a value of 'names'; valid: dot, slash (How class names \
-             are written in events.)"
+            "JVMPI_OPTIONS: 'dots' is not a value of 'names'; valid: dot, slash (The form of class \
+             names in events.)"
         );
         assert_eq!(
             environment_error("log"),
