@@ -85,7 +85,8 @@ fn unpacked() -> Result<PathBuf> {
         String::from("[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[patch.crates-io]\n");
     for name in &packaged {
         let archive = target.join(format!("package/{name}-{version}.crate"));
-        run(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&directory))?;
+        // Cargo gives all files of a package the same time, by which the build here would not see what has changed.
+        run(Command::new("tar").arg("-xmf").arg(&archive).arg("-C").arg(&directory))?;
         let unpacked = directory.join(format!("{name}-{version}"));
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
             let [there, ours] =
