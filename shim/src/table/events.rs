@@ -26,10 +26,13 @@ pub fn enable(agent: &'static Agent, event_type: jint, _arg: *mut c_void) -> jin
     if !can_be_enabled(event_type) {
         return JVMPI_NOT_AVAILABLE;
     }
+    if agent.is_beginning() {
+        // One update serves all events when JVM_OnLoad has returned, so loaded classes are rewritten once.
+        agent.set_wants(event_type, true);
+        return JVMPI_SUCCESS;
+    }
     let mut files = None;
-    // Events enabled in JVM_OnLoad are served after it has returned.
-    let is_running =
-        matches!(phase::now(), Phase::Replaying | Phase::Live) && !agent.is_beginning();
+    let is_running = matches!(phase::now(), Phase::Replaying | Phase::Live);
     if event_type == JVMPI_EVENT_CLASS_LOAD_HOOK && is_running {
         files = Replay::begin(agent);
     }
@@ -55,10 +58,6 @@ pub fn enable(agent: &'static Agent, event_type: jint, _arg: *mut c_void) -> jin
 fn switch_on(agent: &Agent, event_type: jint) -> jint {
     loop {
         agent.set_wants(event_type, true);
-        if agent.is_beginning() {
-            // One update enables everything when JVM_OnLoad has returned, so loaded classes are rewritten once.
-            return JVMPI_SUCCESS;
-        }
         let updated = subscriptions::update();
         // The agent may have disabled the event meanwhile. Or another thread, whose update failed, has undone this
         // change.
