@@ -106,11 +106,9 @@ unsafe extern "system" fn wait(env: *mut JNIEnv, object: jobject, time: jlong) {
     let outer = threads::known_current().map(|thread| thread.waits.set_called(true));
     // SAFETY: the arguments are those that the VM passes to the native.
     unsafe { original(env, object, time) };
-    let entered_again = threads::known_current().is_some_and(|thread| {
-        thread.waits.set_called(outer.unwrap_or(false));
-        thread.waits.has_entered_again()
-    });
-    if entered_again {
+    let Some(thread) = threads::known_current() else { return };
+    thread.waits.set_called(outer.unwrap_or(false));
+    if thread.waits.has_entered_again() {
         // SAFETY: the VM passes the environment of the thread that runs this.
         guard((), || monitors::entered_again(unsafe { Jni::new(env) }, object));
     }
