@@ -1,6 +1,6 @@
 //! Waits that end when the other thread cannot continue (`sync/bounded_wait.rs`).
 
-use super::{AgentLock, monitor, new_monitor, spawn};
+use super::{AgentLock, monitor, new_monitor, number_of, spawn};
 use crate::platform::cpu_clock;
 use crate::platform::model::machine;
 use crate::sync::bounded_wait::BoundedWait;
@@ -50,7 +50,7 @@ fn thread_at_a_raw_monitor_of_the_waiting_one_is_found() {
                 monitor(handle).enter(|_, _| ());
                 monitor(handle).exit(|_, _| ());
             });
-            let number = usize::from(blocked.thread().id()) as i32 + 1;
+            let number = number_of(&blocked);
             while !machine::is_asleep(number) {
                 machine::step();
             }
@@ -88,7 +88,7 @@ fn wait_for_owner(rounds: usize, shows_owner: bool, work: fn()) {
                 is_over.store(true, SeqCst);
             })
         };
-        let number = usize::from(blocked.thread().id()) as i32 + 1;
+        let number = number_of(&blocked);
         let computing = {
             let is_over = Arc::clone(&is_over);
             spawn(3, move |_| {
@@ -141,7 +141,7 @@ fn thread_in_a_bounded_wait_is_waited_for() {
         let owner = spawn(0, move |_| {
             let _locked = locked.lock();
             let third = spawn(1, move |_| drop(lock.lock()));
-            let third_number = usize::from(third.thread().id()) as i32 + 1;
+            let third_number = number_of(&third);
             let second = spawn(2, move |_| {
                 let mut waiting = BoundedWait::new();
                 waiting.set_target(third_number);
@@ -149,7 +149,7 @@ fn thread_in_a_bounded_wait_is_waited_for() {
                     waiting.sleep();
                 }
             });
-            let number = usize::from(second.thread().id()) as i32 + 1;
+            let number = number_of(&second);
             let mut waiting = BoundedWait::new();
             // The thread shows what it waits for when it has begun.
             machine::work(100);
@@ -186,9 +186,6 @@ fn thread_that_does_not_continue_is_given_up() {
                         machine::step();
                     }
                 })
-            };
-            let number_of = |thread: &shuttle::thread::JoinHandle<()>| {
-                usize::from(thread.thread().id()) as i32 + 1
             };
             let mut waiting = BoundedWait::new();
             let others = [number_of(&sleeping), number_of(&computing)];

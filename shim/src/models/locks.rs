@@ -1,4 +1,4 @@
-//! Raw monitors (`sync/raw_monitors.rs`), the locks that are held over calls of the VM (`sync/claims.rs`), and the wait
+//! Raw monitors (`sync/raw_monitors.rs`), the locks that are held over calls of the VM (`sync/vm_locks.rs`), and the wait
 //! of a suspended thread (`records/suspension.rs`).
 
 use super::{monitor, new_monitor, spawn};
@@ -149,7 +149,7 @@ fn destroyed_monitor_keeps_no_thread() {
 }
 
 /// Runs threads that use the locks for tagging and suspending; `run` gets the number of the thread.
-fn check_claims(rounds: usize, run: fn(usize, &[Data; 2])) {
+fn check_vm_locks(rounds: usize, run: fn(usize, &[Data; 2])) {
     machine::check(rounds, move || {
         let data = Arc::<[Data; 2]>::default();
         let thread = |number| -> JoinHandle<()> {
@@ -169,7 +169,7 @@ fn check_claims(rounds: usize, run: fn(usize, &[Data; 2])) {
 /// `AWAITED`.
 #[test]
 fn one_thread_at_a_time_tags() {
-    check_claims(4_000, |_, [data, _]| {
+    check_vm_locks(4_000, |_, [data, _]| {
         for _ in 0..2 {
             let _lock = vm_locks::for_tags();
             let _again = vm_locks::for_tags();
@@ -183,7 +183,7 @@ fn one_thread_at_a_time_tags() {
 /// Fails if `for_suspending` takes only one of them, and if `wait_for` does not wake the threads that let it go first.
 #[test]
 fn suspending_thread_owns_both_locks() {
-    check_claims(2_000, |number, [tagging, resuming]| {
+    check_vm_locks(2_000, |number, [tagging, resuming]| {
         for _ in 0..2 {
             match number {
                 0 => {

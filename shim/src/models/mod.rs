@@ -29,6 +29,11 @@ fn spawn(number: usize, run: impl FnOnce(&Thread) + Send + 'static) -> JoinHandl
     })
 }
 
+/// Returns the number that the system gives a thread.
+fn number_of(thread: &JoinHandle<()>) -> i32 {
+    usize::from(thread.thread().id()) as i32 + 1
+}
+
 /// Returns a new raw monitor, by the address that is its handle.
 fn new_monitor() -> usize {
     raw_monitors::create(c"model").addr()

@@ -28,7 +28,7 @@ fn read(clock: clockid_t) -> Option<i64> {
 }
 
 /// Converts a time to nanoseconds. Its two numbers may have 32 bits.
-pub fn nanos(time: &timespec) -> i64 {
+fn nanos(time: &timespec) -> i64 {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as i64
 }
 
