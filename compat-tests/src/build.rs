@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::{jdk, machine_dir, target_dir, text, workspace_root};
+use crate::{cargo, jdk, machine_dir, target_dir, text, workspace_root};
 
 /// The Java release of the workloads in `workloads/`; those in `workloads/21/` use release 21.
 const BASE_RELEASE: u32 = 8;
@@ -140,11 +140,10 @@ fn cargo_build(packages: &[&str], profile: &str) -> Result<(), String> {
 }
 
 fn cargo_build_with(packages: &[&str], profile: &str, what: &[&str]) -> Result<(), String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
+    let mut build = cargo();
     build.args(["build", "--quiet", "--profile", profile]).args(what);
     build.args(packages.iter().flat_map(|package| ["--package", package]));
-    build.arg("--target-dir").arg(target_dir()).current_dir(workspace_root());
+    build.arg("--target-dir").arg(target_dir());
     run(&mut build)
 }
 

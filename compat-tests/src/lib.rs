@@ -2,6 +2,7 @@
 //! agents and workloads, JVM runs, and the reports that agents write.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::LazyLock;
 
 pub mod build;
@@ -41,6 +42,14 @@ pub const MANIFEST_DIR: &str = "CARGO_MANIFEST_DIR";
 fn root_above(directory: &Path) -> Option<&Path> {
     let is_root = |path: &&Path| path.join("jvmpi.h").is_file() && path.join("shim").is_dir();
     directory.ancestors().find(is_root)
+}
+
+/// Returns a call of the Cargo that runs this program, in the workspace's root.
+#[must_use]
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(workspace_root());
+    cargo
 }
 
 /// Returns Cargo's target directory, which gets all compiled and written files.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use compat_tests::spinning::Spinning;
-use compat_tests::{MANIFEST_DIR, echo, workspace_root};
+use compat_tests::{MANIFEST_DIR, cargo, echo, workspace_root};
 
 /// The default JVM of `cargo xtask case`.
 const USUAL_JDK: &str = "17";
@@ -204,8 +204,7 @@ struct Program(PathBuf);
 impl Program {
     /// Compiles the program. The output of Cargo is shown.
     fn build() -> Result<Self, String> {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.current_dir(workspace_root());
+        let mut cargo = cargo();
         cargo.args(["test", "--no-run", "--profile", "checked", "-p", "compat-tests"]);
         cargo.args(["--test", "compat", "--message-format=json-render-diagnostics"]);
         let output = cargo.stderr(Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;

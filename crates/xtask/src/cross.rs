@@ -1,6 +1,5 @@
 //! Runs Cargo and its programs for another machine.
 
-use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
@@ -45,12 +44,11 @@ fn ours(arguments: &[String]) -> usize {
 /// # Errors
 /// Fails if a required tool is missing.
 pub fn cargo(machine: &Machine) -> Result<Command, String> {
-    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let this = compat_tests::cargo();
     if machine.is_this() {
-        let mut cargo = Command::new(program);
-        cargo.current_dir(workspace_root());
-        return Ok(cargo);
+        return Ok(this);
     }
+    let program = this.get_program().to_owned();
     machine.can_be_tested()?;
     let mut cargo = match machine.emulator() {
         Some(emulator) => where_it_is_known(machine, &emulator, &program),

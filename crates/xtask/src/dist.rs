@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::machine::Machine;
-use compat_tests::{target_dir, text, workspace_root};
+use compat_tests::{cargo, target_dir, text, workspace_root};
 
 use crate::jdk::machine;
 use crate::options::Options;
@@ -168,7 +168,7 @@ impl Archives<'_> {
         let mut sources = Command::new("git");
         sources.args(["checkout-index", "--all", "--prefix"]).arg(format!("{}/", text(&copy)?));
         run(sources.current_dir(workspace_root()))?;
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = cargo();
         cargo.args(["xtask", "dist", "--profile", &self.build.profile]);
         cargo.args(["--machine", self.build.machine.name]).current_dir(&copy);
         cargo.env_remove("CARGO_TARGET_DIR").env("SOURCE_DATE_EPOCH", &self.time);

@@ -1,8 +1,6 @@
 //! `cargo xtask models`: runs the models, in which the shim's own code runs without a JVM, with many schedules.
 
-use std::process::Command;
-
-use compat_tests::workspace_root;
+use compat_tests::cargo;
 
 /// Runs the models whose names, below `models`, contain one of the arguments; all if there is none.
 ///
@@ -12,13 +10,11 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     if names.is_empty() {
         names.push("models::".to_owned());
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
+    let status = cargo()
         .args(["test", "--package", "jvmpi-shim", "--lib", "--target-dir", "target/models", "--"])
         .args(names)
         .env("RUSTFLAGS", "--cfg model")
         .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-        .current_dir(workspace_root())
         .status()
         .map_err(|e| format!("cargo: {e}"))?;
     if status.success() { Ok(()) } else { Err("a model has failed".to_owned()) }

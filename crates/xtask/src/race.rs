@@ -1,8 +1,6 @@
 //! `cargo xtask race`: runs the models, and multithreaded tests that need no VM under ThreadSanitizer.
 
-use std::process::Command;
-
-use compat_tests::workspace_root;
+use compat_tests::cargo;
 
 use crate::models;
 
@@ -30,8 +28,7 @@ const TESTS: [&[&str]; 2] = [
 pub fn run(arguments: &[String]) -> Result<(), String> {
     models::run(&[])?;
     TESTS.iter().try_for_each(|tests| {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(cargo)
+        let status = cargo()
             .args(["test", "-Zbuild-std", "--target", "x86_64-unknown-linux-gnu"])
             .args(["--target-dir", "target/race"])
             .args(*tests)
@@ -39,7 +36,6 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTFLAGS", "-Zsanitizer=thread")
             .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
-            .current_dir(workspace_root())
             .status()
             .map_err(|e| format!("cargo: {e}"))?;
         if status.success() {

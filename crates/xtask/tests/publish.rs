@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 }
 
 fn cargo(directory: &Path) -> Command {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = compat_tests::cargo();
     cargo.current_dir(directory);
     cargo
 }

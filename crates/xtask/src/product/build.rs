@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::machine::Machine;
-use compat_tests::{machine_dir, target_dir, workspace_root};
+use compat_tests::{cargo, machine_dir, target_dir};
 
 /// The version of the product.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -74,7 +74,7 @@ impl Build {
     }
 
     fn cargo(&self, command: &str, packages: &[&str], arguments: &[&str]) -> Result<(), String> {
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = cargo();
         cargo.args([command, "--quiet", "--locked"]);
         cargo.args(packages.iter().flat_map(|package| ["--package", package]));
         cargo.args(["--profile", &self.profile]).args(arguments);
@@ -90,7 +90,7 @@ impl Build {
         } else if self.target().is_some() && env::var_os(&linker).is_none() {
             cargo.env(linker, self.machine.compiler());
         }
-        cargo.arg("--target-dir").arg(target_dir()).current_dir(workspace_root());
+        cargo.arg("--target-dir").arg(target_dir());
         run(&mut cargo).map(drop)
     }
 }

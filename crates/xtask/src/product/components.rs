@@ -1,12 +1,11 @@
 //! Lists the components of the product as a CycloneDX SBOM, and collects their licenses.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use compat_tests::workspace_root;
+use compat_tests::{cargo, workspace_root};
 use serde_json::{Value, json};
 
 use super::build::{Build, VERSION, run};
@@ -33,9 +32,9 @@ pub struct Components(BTreeMap<String, Component>);
 impl Components {
     /// Determines the components of a build.
     pub fn of(build: &Build) -> Result<Self, String> {
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = cargo();
         cargo.args(["metadata", "--locked", "--format-version=1", "--filter-platform"]);
-        cargo.arg(build.machine.target).current_dir(workspace_root());
+        cargo.arg(build.machine.target);
         let metadata = serde_json::from_str(&run(&mut cargo)?).map_err(|e| e.to_string())?;
         let lock = workspace_root().join("Cargo.lock");
         let lock = fs::read_to_string(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;
@@ -287,7 +286,7 @@ mod tests {
     /// Returns the name, version and license of each package from the registry that is linked into the two libraries
     /// on this target.
     fn linked(target: &str) -> BTreeSet<[String; 3]> {
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let mut cargo = cargo();
         cargo.args([
             "tree",
             "--locked",
@@ -296,7 +295,7 @@ mod tests {
             "--edges=normal,no-proc-macro",
         ]);
         cargo.args(["--prefix=none", "--no-dedupe", "--format={p} {l}", "--target", target]);
-        let tree = run(cargo.current_dir(workspace_root())).unwrap();
+        let tree = run(&mut cargo).unwrap();
         // "name vVERSION LICENSE", or "name vVERSION (/path) LICENSE" for our own.
         let packages = tree.lines().filter(|line| !line.is_empty() && !line.contains(" (/"));
         let parts = packages.map(|line| line.splitn(3, ' ').collect::<Vec<_>>());
