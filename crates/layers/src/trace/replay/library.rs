@@ -34,8 +34,7 @@ pub fn open(path: &Path) -> Result<(JVM_OnLoad, Option<JVM_OnUnload>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{self, Command};
-    use std::{env, fs};
+    use jvmpi_settings::library::testing::Directory;
 
     #[test]
     fn error_of_a_library_that_cannot_be_loaded_has_the_reason() {
@@ -49,17 +48,10 @@ mod tests {
     /// none, so `dlsym` finds the symbol and returns NULL.
     #[test]
     fn library_whose_on_load_is_null_is_rejected() {
-        let library = env::temp_dir().join(format!("jvmpi-replay-{}-null.so", process::id()));
-        let source = library.with_extension("c");
+        let directory = Directory::new("replay-null");
         let text = "static int (*none(void))(void) { return 0; }\n\
                     int JVM_OnLoad(void) __attribute__((ifunc(\"none\")));\n";
-        fs::write(&source, text).unwrap();
-        let mut cc = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()));
-        cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
-        assert!(cc.status().unwrap().success(), "{cc:?}");
-        let opened = open(&library);
-        fs::remove_file(&source).unwrap();
-        fs::remove_file(&library).unwrap();
+        let opened = open(&directory.library("libagent.so", text));
         assert_eq!(opened.err().as_deref(), Some("it has no function JVM_OnLoad"));
     }
 }
