@@ -150,14 +150,14 @@ fn notified(vm: &Vm<'_>) -> Result<(), String> {
 fn waits_for_an_initializer_are_whole(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Initializers")?.agent("counter", "events=54+55+57+58")?.run()?;
     equal("output", outcome.stdout.as_str(), "initialized\n")?;
-    let count = |event: i64| -> i64 {
-        let is_it = |line: &&Line| line.int("type") == Ok(event);
-        let line = outcome.report().all().iter().find(is_it);
-        line.and_then(|line| line.int("count").ok()).unwrap_or(0)
+    // Events that did not come have no line.
+    let count = |event| {
+        outcome.report().find("events", "type", event).map_or(Ok(0), |line| line.int("count"))
     };
-    equal("entered monitors", count(55), count(54))?;
+    equal("entered monitors", count("55")?, count("54")?)?;
+    let (begun, ended) = (count("57")?, count("58")?);
     // System threads wait at the end.
-    ensure!(count(58) <= count(57), "{} of {} waits ended", count(58), count(57));
+    ensure!(ended <= begun, "{ended} of {begun} waits ended");
     Ok(())
 }
 
