@@ -69,20 +69,21 @@ impl Program {
         if !stderr.lines().any(|line| line.starts_with("[jvmpi] info: jvmpi ")) {
             return Err("the JVM did not load libjvmpi.so".into());
         }
-        let told = profile::File::open(&file).map_err(|error| format!("no profile: {error}"))?;
-        let told = Counts::told(told.profile());
-        let made =
+        let reported =
+            profile::File::open(&file).map_err(|error| format!("no profile: {error}"))?;
+        let reported = Counts::told(reported.profile());
+        let expected =
             Counts::said(&stdout).ok_or_else(|| format!("the program printed {stdout:?}"))?;
-        let compare = |what, told: u64, made: u64| {
-            if told == made {
+        let compare = |what, reported: u64, expected: u64| {
+            if reported == expected {
                 Ok(())
             } else {
-                Err(format!("{told} of {made} {what} were reported"))
+                Err(format!("{reported} of {expected} {what} were reported"))
             }
         };
-        compare("calls", told.calls, made.calls)?;
-        compare("objects", told.objects, made.objects)?;
-        compare("arrays", told.arrays, made.arrays)
+        compare("calls", reported.calls, expected.calls)?;
+        compare("objects", reported.objects, expected.objects)?;
+        compare("arrays", reported.arrays, expected.arrays)
     }
 }
 
