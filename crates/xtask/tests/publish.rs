@@ -11,8 +11,10 @@ use std::process::{Command, ExitCode};
 use compat_tests::{build, target_dir, text, workspace_root};
 use harness::{Case, Result, run};
 
-const CASES: [Case; 1] =
-    [("installed_command_records_a_profile", &[], installed_command_records_a_profile)];
+const CASES: [Case; 2] = [
+    ("fuzz_targets_have_a_current_lock_file", &[], fuzz_targets_have_a_current_lock_file),
+    ("installed_command_records_a_profile", &[], installed_command_records_a_profile),
+];
 
 fn main() -> ExitCode {
     harness::run_all(&CASES, |_| {
@@ -25,6 +27,12 @@ fn cargo(directory: &Path) -> Command {
     let mut cargo = compat_tests::cargo();
     cargo.current_dir(directory);
     cargo
+}
+
+/// Reads the lock file of the fuzz targets, which are no member of the workspace, so that no other build reads it.
+fn fuzz_targets_have_a_current_lock_file() -> Result {
+    let mut metadata = cargo(&workspace_root().join("fuzz"));
+    run(metadata.args(["metadata", "--quiet", "--locked", "--format-version=1"])).map(drop)
 }
 
 /// Installs the command like `cargo install jvmpi-cli` after the packages are published. The command then records a
