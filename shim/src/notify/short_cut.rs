@@ -16,31 +16,26 @@ use crate::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::{EventBody, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
-/// An event that may be sent without further checks.
+/// Events that the current thread may send to an agent without further checks.
 pub struct ShortCut<'a> {
     agent: &'static Agent,
     thread: &'a Thread,
-    method: jmethodID,
-    /// The epoch in which the event is sent.
+    /// The epoch in which the events are sent.
     pub epoch: u64,
     _passage: TrackedPassage<'a>,
 }
 
-/// Calls `send` if the event of the method with this number can take the fast path.
-#[inline]
-pub fn with<R>(
-    event: OnlyListener,
-    number: jint,
-    send: impl FnOnce(ShortCut<'_>) -> R,
-) -> Option<R> {
+/// Calls `send` if the current thread's events can take the fast path. Returns None if they cannot, or if `send` has
+/// sent nothing.
+#[inline(always)]
+pub fn with<R>(event: OnlyListener, send: impl FnOnce(ShortCut<'_>) -> Option<R>) -> Option<R> {
     // Read before the epoch, because the agent may belong to an older one.
     let agent = event.agent()?;
     // If the record belongs to an ended environment, it is marked as ended, and no epoch since then has allowed it the
     // fast path.
     let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
-    let method = method_numbers::for_short_cut(number as usize, epoch)?;
-    Some(send(ShortCut { agent, thread: &thread, method, epoch, _passage: passage }))
+    send(ShortCut { agent, thread: &thread, epoch, _passage: passage })
 }
 
 impl ShortCut<'_> {
@@ -52,10 +47,16 @@ impl ShortCut<'_> {
         self.thread
     }
 
-    /// Sends the event, with the data that `body` creates for the method.
+    /// Returns the method with this number, if its events can take the fast path.
     #[inline]
-    pub fn send<A: EventBody>(&self, event_type: jint, body: impl FnOnce(jmethodID) -> A) {
-        call_inside(self.agent, self.thread.env(), event_type, body(self.method));
+    pub fn method(&self, number: jint) -> Option<jmethodID> {
+        method_numbers::for_short_cut(number as u32 as usize, self.epoch)
+    }
+
+    /// Sends an event.
+    #[inline]
+    pub fn send<A: EventBody>(&self, event_type: jint, body: A) {
+        call_inside(self.agent, self.thread.env(), event_type, body);
     }
 }
 
@@ -83,6 +84,7 @@ pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Num
     }
     let is_announced = |agent: &Agent| thread.announced.to(agent);
     let can_be_relied_on = is_reportable(thread) && !thread.held.any();
+    thread.calls.check_classes_since(agents::class_loads_enabled());
     if can_be_relied_on && agents::wanting(JVMPI_EVENT_THREAD_START).all(is_announced) {
         thread.allow_short_cut(epoch);
     }

@@ -5,13 +5,14 @@ use crate::lock::Lock;
 use jni_sys::jint;
 use jvmpi_settings::AgentOptions;
 use jvmpi_sys::{
-    JVMPI_EVENT_INSTRUCTION_START, JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2,
-    JVMPI_EVENT_METHOD_EXIT, JVMPI_Event, JVMPI_Interface, JVMPI_MAX_EVENT_TYPE_VAL,
+    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_INSTRUCTION_START, JVMPI_EVENT_METHOD_ENTRY,
+    JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT, JVMPI_Event, JVMPI_Interface,
+    JVMPI_MAX_EVENT_TYPE_VAL,
 };
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The number of agents that may be loaded at once.
 pub const MAX_AGENTS: usize = 8;
@@ -28,6 +29,8 @@ pub struct Agent {
     asked: AtomicBool,
     /// True while its JVM_OnLoad runs.
     beginning: AtomicBool,
+    /// True if each entry that it gets now has an exit that it gets.
+    gets_exits: AtomicBool,
     library: OnceLock<Library>,
 }
 
@@ -94,6 +97,10 @@ static AGENTS: [Agent; MAX_AGENTS] = {
 };
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static ENABLED_BY_ANYONE: AtomicU64 = AtomicU64::new(0);
+/// True if all code that reports entries reports exits too.
+static EXITS_FOLLOW: AtomicBool = AtomicBool::new(false);
+/// The number of times that an agent has enabled CLASS_LOAD.
+static CLASS_LOADS_ENABLED: AtomicU32 = AtomicU32::new(0);
 /// Serializes the registration of agents and changes of enabled events.
 static CHANGE: Lock<()> = Lock::new(());
 
@@ -112,6 +119,7 @@ impl Agent {
             ever_enabled: AtomicU64::new(0),
             asked: AtomicBool::new(false),
             beginning: AtomicBool::new(false),
+            gets_exits: AtomicBool::new(false),
             library: OnceLock::new(),
         }
     }
@@ -159,11 +167,28 @@ impl Agent {
         }
         let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
         ENABLED_BY_ANYONE.store(all, Ordering::Relaxed);
+        self.find_out_about_exits();
         // A thread that sees the new listener also sees that the old epoch is over, and a thread that has seen the
         // old listener is not in the newest epoch.
         epoch::change();
         OnlyListener::find_all();
+        if wants && event_type == JVMPI_EVENT_CLASS_LOAD {
+            CLASS_LOADS_ENABLED.fetch_add(1, Ordering::Release);
+        }
         epoch::change();
+    }
+
+    /// Returns true if each entry that the agent gets now has an exit that it gets. Otherwise entries are not
+    /// recorded, because nothing would remove them: the agent has not enabled METHOD_EXIT, or code is still being
+    /// rewritten.
+    #[inline]
+    pub fn gets_exits(&self) -> bool {
+        self.gets_exits.load(Ordering::Relaxed)
+    }
+
+    fn find_out_about_exits(&self) {
+        let gets = EXITS_FOLLOW.load(Ordering::Relaxed) && self.wants(JVMPI_EVENT_METHOD_EXIT);
+        self.gets_exits.store(gets, Ordering::Relaxed);
     }
 
     /// Returns the agent's handler. It is read from the table each time, because agents may replace it.
@@ -203,6 +228,19 @@ impl Agent {
     pub fn interface(&self) -> *mut JVMPI_Interface {
         self.interface.load(Ordering::Acquire)
     }
+}
+
+/// Returns the number of times that an agent has enabled CLASS_LOAD. A thread that sees a new number sees that the old
+/// epoch is over.
+pub fn class_loads_enabled() -> u32 {
+    CLASS_LOADS_ENABLED.load(Ordering::Acquire)
+}
+
+/// Sets whether all code that reports entries reports exits too.
+pub fn expect_exits(follow: bool) {
+    let _change = CHANGE.lock();
+    EXITS_FOLLOW.store(follow, Ordering::Relaxed);
+    AGENTS.iter().for_each(Agent::find_out_about_exits);
 }
 
 /// Returns all registered agents.

@@ -1,31 +1,20 @@
 //! The open calls of a thread: calls for which an agent has got the entry, but not the exit.
 
+#[cfg(doc)]
+use super::agents;
 use super::agents::{Agent, MAX_AGENTS};
 use crate::jvm::{Jni, WeakRef};
 use crate::lock::Lock;
-use jni_sys::jobject;
+use jni_sys::{_jmethodID, jmethodID, jobject};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-
-/// True if all code that reports entries reports exits too.
-static EXITS_FOLLOW: AtomicBool = AtomicBool::new(false);
-
-/// Sets whether all code that reports entries reports exits too.
-pub fn expect_exits(follow: bool) {
-    EXITS_FOLLOW.store(follow, Ordering::Relaxed);
-}
-
-/// Returns true if an exit follows each entry that is reported now. Otherwise entries are not recorded, because
-/// nothing would remove them: code is still being rewritten.
-#[inline]
-pub fn exits_follow() -> bool {
-    EXITS_FOLLOW.load(Ordering::Relaxed)
-}
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// For each agent, the open calls of one thread. Only the thread itself changes them.
 #[derive(Default)]
 pub struct OpenCalls {
     of_agents: [OfAgent; MAX_AGENTS],
+    /// The number of [`agents::class_loads_enabled`] when the classes of all calls that have a method were announced.
+    class_loads_enabled: AtomicU32,
     /// The last `StackOverflowError` that was caught.
     overflow: Lock<Option<WeakRef>>,
 }
@@ -34,8 +23,7 @@ pub struct OpenCalls {
 #[derive(Default)]
 #[repr(align(64))]
 struct OfAgent {
-    /// The numbers that rewritten code passes for the methods, outermost first.
-    numbers: Numbers,
+    stack: Stack,
     /// The number of other open calls, in unknown order.
     aside: AtomicU32,
 }
@@ -43,18 +31,26 @@ struct OfAgent {
 impl OpenCalls {
     /// Records that the agent gets an entry.
     #[inline]
-    pub fn enter(&self, agent: &Agent, number: u32) {
+    pub fn enter(&self, agent: &Agent, number: u32, method: jmethodID) {
         let calls = self.of(agent);
-        if !calls.numbers.push(number) {
-            calls.set_aside();
+        if !calls.stack.push(number, method) {
+            calls.enter_with_growth(number, method);
         }
     }
 
-    /// Records that the agent gets an exit, if it belongs to the innermost call. Otherwise changes nothing;
-    /// [`Self::exit`] must decide.
+    /// Records that the agent gets an exit, if it belongs to the innermost call and the method's class is announced.
+    /// Returns the method. Otherwise changes nothing; [`Self::exit`] must decide.
     #[inline]
-    pub fn exit_innermost(&self, agent: &Agent, number: u32) -> bool {
-        self.of(agent).numbers.pop_if(number)
+    pub fn exit_innermost(&self, agent: &Agent, number: u32) -> Option<jmethodID> {
+        self.of(agent).stack.pop_announced(number)
+    }
+
+    /// Lets the classes of the open calls be announced again if an agent has enabled CLASS_LOAD since the last time.
+    /// `enabled` is the number of [`agents::class_loads_enabled`].
+    pub fn check_classes_since(&self, enabled: u32) {
+        if self.class_loads_enabled.swap(enabled, Ordering::Relaxed) != enabled {
+            self.of_agents.iter().for_each(|of_agent| of_agent.stack.forget_methods());
+        }
     }
 
     /// Returns true if an exit belongs to an entry that the agent has got. Calls inside it have ended without a
@@ -67,15 +63,15 @@ impl OpenCalls {
         method: impl Fn(u32) -> M,
         mut lost: impl FnMut(M),
     ) -> bool {
-        let OfAgent { numbers, aside } = self.of(agent);
+        let OfAgent { stack, aside } = self.of(agent);
         let others = aside.load(Ordering::Relaxed);
-        if others == 0 && !numbers.contains(number) {
+        if others == 0 && !stack.has(number) {
             return false;
         }
         // `lost` may call the agent, which may call Java methods, so the stack is read again each time.
-        while let Some(innermost) = numbers.last() {
+        while let Some(innermost) = stack.last() {
             let left = method(innermost);
-            numbers.pop();
+            stack.pop();
             if innermost == number {
                 return true;
             }
@@ -88,7 +84,7 @@ impl OpenCalls {
     /// Returns true if the innermost call is a call of this method.
     #[inline]
     pub fn is_innermost(&self, agent: &Agent, number: u32) -> bool {
-        self.of(agent).numbers.last() == Some(number)
+        self.of(agent).stack.last() == Some(number)
     }
 
     /// Closes the calls inside the call of this method that has caught an exception. The exception has ended all of
@@ -103,24 +99,25 @@ impl OpenCalls {
         method: impl Fn(u32) -> M,
         mut lost: impl FnMut(M),
     ) {
-        let OfAgent { numbers, aside } = self.of(agent);
-        let is_it = |(_, other): &(u32, u32)| *other == number;
-        let mut from_innermost = numbers.all().rev().filter(is_it).map(|(at, _)| at);
-        let kept = match (from_innermost.next(), from_innermost.next()) {
-            (None, _) if aside.load(Ordering::Relaxed) == 0 => return,
+        let OfAgent { stack, aside } = self.of(agent);
+        let inside_last = || stack.count_inside(number, usize::MAX);
+        let mut inside = match stack.count_of(number) {
+            0 if aside.load(Ordering::Relaxed) == 0 => return,
             // The call is one of those in unknown order.
-            (None, _) => 0,
-            (Some(last), None) => last + 1,
-            (Some(last), Some(_)) => {
-                let of_method = |frames: usize| numbers.all().filter(is_it).nth(frames - 1);
-                let innermost = frames().filter(|frames| *frames > 0).and_then(of_method);
-                innermost.map_or(last, |(at, _)| at) + 1
-            }
+            0 => usize::MAX,
+            1 => inside_last(),
+            _ => match frames() {
+                None | Some(0) => inside_last(),
+                Some(frames) => stack.count_inside(number, frames),
+            },
         };
-        while let Some(innermost) = numbers.last().filter(|_| numbers.count() > kept) {
-            let left = method(innermost);
-            numbers.pop();
-            lost(left);
+        while inside > 0
+            && let Some(innermost) = stack.last()
+        {
+            let call = method(innermost);
+            stack.pop();
+            lost(call);
+            inside -= 1;
         }
     }
 
@@ -144,7 +141,7 @@ impl OpenCalls {
     /// Returns the numbers of all calls. Called by another thread, it returns those that stay open meanwhile and some
     /// of the others.
     pub fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.of_agents.iter().flat_map(|of_agent| of_agent.numbers.all().map(|(_, number)| number))
+        self.of_agents.iter().flat_map(|of_agent| of_agent.stack.numbers())
     }
 
     #[inline]
@@ -155,103 +152,185 @@ impl OpenCalls {
 
 impl OfAgent {
     #[cold]
-    fn set_aside(&self) {
-        let aside = self.aside.load(Ordering::Relaxed);
-        let count = self.numbers.count.swap(0, Ordering::Relaxed);
-        self.aside.store(aside.saturating_add(count), Ordering::Relaxed);
-    }
-}
-
-/// A stack of numbers. A full array is replaced by a longer one. The old arrays are kept, so that a slot found by an
-/// index stays valid.
-#[derive(Default)]
-struct Numbers {
-    count: AtomicU32,
-    /// The length of the array, or of an earlier, shorter one.
-    room: AtomicU32,
-    slots: AtomicPtr<AtomicU32>,
-    arrays: Lock<Vec<Box<[AtomicU32]>>>,
-}
-
-const FIRST_ROOM: u32 = 256;
-
-/// The limit. The stack of a thread has at most a gigabyte, which hardly has room for so many calls.
-const MOST: u32 = 1 << 24;
-
-impl Numbers {
-    /// Adds a number. Returns false if there are too many.
-    #[inline]
-    fn push(&self, number: u32) -> bool {
-        let count = self.count.load(Ordering::Relaxed);
-        let Some(slot) = self.slot(count) else { return self.grow() && self.push(number) };
-        slot.store(number, Ordering::Relaxed);
-        self.count.store(count + 1, Ordering::Release);
-        true
-    }
-
-    /// Returns the number that was pushed last.
-    #[inline]
-    fn last(&self) -> Option<u32> {
-        let last = self.count.load(Ordering::Acquire).checked_sub(1)?;
-        // SAFETY: a slot exists before `count` includes it. Only longer arrays replace an array, and each lives as
-        // long as `self`.
-        let slot = unsafe { &*self.slots.load(Ordering::Relaxed).add(last as usize) };
-        Some(slot.load(Ordering::Relaxed))
-    }
-
-    /// Removes the last number if it is this one.
-    #[inline]
-    fn pop_if(&self, number: u32) -> bool {
-        let is_last = self.last() == Some(number);
-        if is_last {
-            self.pop();
+    #[inline(never)]
+    fn enter_with_growth(&self, number: u32, method: jmethodID) {
+        if !(self.stack.grow() && self.stack.push(number, method)) {
+            self.set_aside();
         }
-        is_last
-    }
-
-    #[inline]
-    fn pop(&self) {
-        let count = self.count.load(Ordering::Relaxed);
-        // Release: a number is looked up before another thread sees that it is removed.
-        self.count.store(count.saturating_sub(1), Ordering::Release);
-    }
-
-    fn contains(&self, number: u32) -> bool {
-        self.all().any(|(_, other)| other == number)
-    }
-
-    fn count(&self) -> u32 {
-        self.count.load(Ordering::Acquire)
-    }
-
-    /// Returns all numbers in the order of their push, each with its index.
-    fn all(&self) -> impl DoubleEndedIterator<Item = (u32, u32)> {
-        let slots = (0..self.count()).filter_map(|at| Some((at, self.slot(at)?)));
-        slots.map(|(at, slot)| (at, slot.load(Ordering::Relaxed)))
-    }
-
-    #[inline]
-    fn slot(&self, at: u32) -> Option<&AtomicU32> {
-        let has_room = at < self.room.load(Ordering::Acquire);
-        // SAFETY: the array is at least as long as `room`, because it is stored before its length is, and only longer
-        // arrays replace it. It lives as long as `self`.
-        has_room.then(|| unsafe { &*self.slots.load(Ordering::Relaxed).add(at as usize) })
     }
 
     #[cold]
+    fn set_aside(&self) {
+        let count = self.stack.clear();
+        if count > 0 {
+            let aside = self.aside.load(Ordering::Relaxed);
+            self.aside.store(aside.saturating_add(count), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The open calls in known order. Only their thread pushes and pops.
+struct Stack {
+    /// The call that was pushed last. Below the first one is a call with the number [`BOTTOM`].
+    top: AtomicPtr<Call>,
+    /// The last place of the array.
+    end: AtomicPtr<Call>,
+    /// The array. It is replaced while this is locked, so that other threads can read it.
+    calls: Lock<Box<[Call]>>,
+}
+
+struct Call {
+    /// The number that rewritten code passes for the method.
+    number: AtomicU32,
+    /// The method, NULL if its class may have to be announced at the exit.
+    method: AtomicPtr<_jmethodID>,
+}
+
+/// No number.
+const BOTTOM: u32 = u32::MAX;
+
+/// The array of a stack on which nothing was pushed yet.
+static EMPTY: Call = Call::unused();
+
+/// The length of the first array.
+const FIRST_ROOM: usize = 256;
+
+/// The limit. The stack of a thread has at most a gigabyte, which hardly has room for so many calls.
+const MOST: usize = 1 << 24;
+
+impl Call {
+    const fn unused() -> Self {
+        Self { number: AtomicU32::new(BOTTOM), method: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    fn has(&self, number: u32) -> bool {
+        self.number.load(Ordering::Relaxed) == number
+    }
+}
+
+impl Default for Stack {
+    fn default() -> Self {
+        let empty = || AtomicPtr::new(ptr::from_ref(&EMPTY).cast_mut());
+        Self { top: empty(), end: empty(), calls: Lock::default() }
+    }
+}
+
+impl Stack {
+    /// Adds a call. Returns false if the array is full.
+    #[inline]
+    fn push(&self, number: u32, method: jmethodID) -> bool {
+        let top = self.top.load(Ordering::Relaxed);
+        let has_room = top != self.end.load(Ordering::Relaxed);
+        if has_room {
+            let above = top.wrapping_add(1);
+            // SAFETY: `top` is not the last place of the array, which only this thread replaces.
+            let call = unsafe { &*above };
+            call.number.store(number, Ordering::Relaxed);
+            call.method.store(method, Ordering::Relaxed);
+            self.top.store(above, Ordering::Release);
+        }
+        has_room
+    }
+
+    #[inline]
+    fn top(&self) -> &Call {
+        // SAFETY: `top` points into the array, which only this thread replaces, or to `EMPTY`.
+        unsafe { &*self.top.load(Ordering::Relaxed) }
+    }
+
+    /// Returns the number of the call that was pushed last.
+    #[inline]
+    fn last(&self) -> Option<u32> {
+        Some(self.top().number.load(Ordering::Relaxed)).filter(|number| *number != BOTTOM)
+    }
+
+    /// Removes the last call, if its number is this one and its class is announced. Returns its method.
+    #[inline]
+    fn pop_announced(&self, number: u32) -> Option<jmethodID> {
+        let call = self.top();
+        let method = call.method.load(Ordering::Relaxed);
+        let is_it = call.has(number) && !method.is_null();
+        is_it.then(|| {
+            self.pop();
+            method
+        })
+    }
+
+    /// Removes the last call. There must be one.
+    #[inline]
+    fn pop(&self) {
+        let below = self.top.load(Ordering::Relaxed).wrapping_sub(1);
+        // Release: a number is looked up before another thread sees that it is removed.
+        self.top.store(below, Ordering::Release);
+    }
+
+    /// Runs `f` with the calls, outermost first. Another thread may do so too.
+    fn with_all<R>(&self, f: impl FnOnce(&[Call]) -> R) -> R {
+        let calls = self.calls.lock();
+        let top = self.top.load(Ordering::Acquire);
+        // The array is empty as long as `top` points to `EMPTY`.
+        let count = top.addr().saturating_sub(calls.as_ptr().addr()) / size_of::<Call>();
+        f(calls.get(1..=count).unwrap_or_default())
+    }
+
+    /// Returns the numbers of all calls, outermost first. Called by another thread, it returns those that stay open
+    /// meanwhile and some of the others.
+    fn numbers(&self) -> Vec<u32> {
+        self.with_all(|calls| {
+            calls.iter().map(|call| call.number.load(Ordering::Relaxed)).collect()
+        })
+    }
+
+    /// Returns true if a call with this number is open.
+    fn has(&self, number: u32) -> bool {
+        self.last() == Some(number) || self.count_of(number) > 0
+    }
+
+    /// Returns how many open calls have this number.
+    fn count_of(&self, number: u32) -> usize {
+        self.with_all(|calls| calls.iter().filter(|call| call.has(number)).count())
+    }
+
+    /// Returns how many calls are open inside a call with this number: inside the `nth` of them from the outermost, or
+    /// the last one if there are fewer.
+    fn count_inside(&self, number: u32, nth: usize) -> usize {
+        self.with_all(|calls| {
+            let of_number = (0..calls.len()).filter(|at| calls[*at].has(number));
+            of_number.take(nth).last().map_or(0, |at| calls.len() - at - 1)
+        })
+    }
+
+    fn forget_methods(&self) {
+        self.with_all(|calls| {
+            calls.iter().for_each(|call| call.method.store(ptr::null_mut(), Ordering::Relaxed));
+        });
+    }
+
+    /// Removes all calls. Returns how many there were.
+    fn clear(&self) -> u32 {
+        let mut count = 0;
+        while self.last().is_some() {
+            self.pop();
+            count += 1;
+        }
+        count
+    }
+
+    /// Doubles the array. Returns false if it is as long as it may be.
     fn grow(&self) -> bool {
-        let room = self.room.load(Ordering::Relaxed);
-        if room >= MOST {
+        let mut calls = self.calls.lock();
+        let count = calls.len().saturating_sub(1);
+        let room = (2 * count).max(FIRST_ROOM);
+        if room > MOST {
             return false;
         }
-        let new_room = (2 * room).max(FIRST_ROOM);
-        let number = |at| self.slot(at).map_or(0, |slot| slot.load(Ordering::Relaxed));
-        let array: Box<[AtomicU32]> = (0..new_room).map(number).map(AtomicU32::new).collect();
-        let mut arrays = self.arrays.lock();
-        arrays.push(array);
-        let slots = arrays.last().map_or(ptr::null(), |array| array.as_ptr());
-        self.slots.store(slots.cast_mut(), Ordering::Relaxed);
-        self.room.store(new_room, Ordering::Release);
+        let mut longer = Vec::with_capacity(room + 1);
+        longer.extend(std::mem::take(&mut *calls));
+        longer.resize_with(room + 1, Call::unused);
+        *calls = longer.into_boxed_slice();
+        let place = |at| calls.as_ptr().wrapping_add(at).cast_mut();
+        self.end.store(place(room), Ordering::Relaxed);
+        self.top.store(place(count), Ordering::Release);
         true
     }
 }
@@ -261,9 +340,13 @@ mod tests {
     use super::*;
     use crate::records::agents;
 
+    fn method(number: u32) -> jmethodID {
+        ptr::without_provenance_mut(number as usize + 1)
+    }
+
     fn entered(numbers: impl IntoIterator<Item = u32>) -> OpenCalls {
         let calls = OpenCalls::default();
-        numbers.into_iter().for_each(|number| calls.enter(agents::get(0), number));
+        numbers.into_iter().for_each(|number| calls.enter(agents::get(0), number, method(number)));
         calls
     }
 
@@ -272,7 +355,7 @@ mod tests {
         let agent = agents::get(0);
         let mut exits = Vec::new();
         for &number in reported {
-            if calls.exit_innermost(agent, number)
+            if calls.exit_innermost(agent, number).is_some()
                 || calls.exit(agent, number, |method| method, |lost| exits.push(lost))
             {
                 exits.push(number);
@@ -316,7 +399,7 @@ mod tests {
         assert_eq!(caught(&entered([1, 8]), None), (vec![], vec![1, 8]));
         let calls = entered([7]);
         calls.set_aside();
-        calls.enter(agents::get(0), 8);
+        calls.enter(agents::get(0), 8, method(8));
         assert_eq!(caught(&calls, None), (vec![8], vec![]));
     }
 
@@ -334,25 +417,38 @@ mod tests {
     #[test]
     fn calls_that_were_left_unseen_keep_their_numbers() {
         let calls = entered([1, 7, 8]);
-        assert!(calls.exit_innermost(agents::get(0), 8));
+        assert_eq!(calls.exit_innermost(agents::get(0), 8), Some(method(8)));
         assert_eq!(calls.numbers().collect::<Vec<_>>(), [1, 7]);
         assert_eq!(exits(&calls, &[1]), [7, 1]);
         assert_eq!(calls.numbers().count(), 0);
     }
 
     #[test]
+    fn classes_are_checked_again_when_class_load_is_enabled() {
+        let calls = entered([1, 7]);
+        let agent = agents::get(0);
+        calls.check_classes_since(1);
+        assert_eq!(calls.exit_innermost(agent, 7), None);
+        assert_eq!(exits(&calls, &[7]), [7]);
+        calls.enter(agent, 8, method(8));
+        calls.check_classes_since(1);
+        assert_eq!(calls.exit_innermost(agent, 8), Some(method(8)));
+        assert_eq!(calls.exit_innermost(agent, 1), None);
+    }
+
+    #[test]
     fn virtual_threads_leave_what_they_have_entered_elsewhere() {
         let calls = entered([1, 2]);
         calls.set_aside();
-        calls.enter(agents::get(0), 3);
-        calls.enter(agents::get(0), 4);
+        calls.enter(agents::get(0), 3, method(3));
+        calls.enter(agents::get(0), 4, method(4));
         // The exit of 4 is not reported. The number of the other open calls is known, but not their methods.
         assert_eq!(exits(&calls, &[3, 8, 9, 1]), [4, 3, 8, 9]);
     }
 
     #[test]
     fn the_stack_is_as_deep_as_it_must_be() {
-        let deep = 10 * FIRST_ROOM;
+        let deep = 10 * FIRST_ROOM as u32;
         let inwards: Vec<u32> = (0..deep).collect();
         let outwards: Vec<u32> = (0..deep).rev().collect();
         let calls = entered(inwards.iter().copied());

@@ -33,8 +33,9 @@ pub enum Reporter {
 
 const COUNT: u64 = (1 << KIND) - 1;
 
-/// The first bit of the innermost event's [`Reporter`].
-const KIND: u32 = 32;
+/// The first bit of the innermost event's [`Reporter`]. So low that the value of an event that the Tracker reports fits
+/// into one instruction.
+const KIND: u32 = 24;
 
 impl Reporter {
     /// [`Reporter::Frames`], to which the number of frames is added.

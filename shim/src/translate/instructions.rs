@@ -63,8 +63,9 @@ pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint)
 #[inline]
 fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
     let event = |method_id| JVMPI_Event_instruction { method_id, offset, u };
-    let sent = short_cut::with(OnlyListener::Instruction, method, |way| {
-        way.send(JVMPI_EVENT_INSTRUCTION_START, event);
+    let sent = short_cut::with(OnlyListener::Instruction, |way| {
+        way.send(JVMPI_EVENT_INSTRUCTION_START, event(way.method(method)?));
+        Some(())
     });
     if sent.is_none() {
         post_to_all(jni, method, event);

@@ -7,7 +7,6 @@ use crate::jvm::{GlobalRef, Jni};
 use crate::lock::Memo;
 use crate::notify::short_cut;
 use crate::records::agents::{self, Agent, OnlyListener};
-use crate::records::calls;
 use crate::threads::{self, Thread};
 use jni_sys::{jboolean, jint, jmethodID, jobject};
 use jvmpi_sys::{
@@ -27,9 +26,9 @@ enum Receiver {
 
 /// Records an entry that is sent to the agent, if METHOD_EXIT is to follow.
 #[inline]
-fn note_entry(thread: &Thread, agent: &Agent, number: jint) {
-    if agent.wants(JVMPI_EVENT_METHOD_EXIT) && calls::exits_follow() {
-        thread.calls.enter(agent, number as u32);
+fn note_entry(thread: &Thread, agent: &Agent, number: jint, method: jmethodID) {
+    if agent.gets_exits() {
+        thread.calls.enter(agent, number as u32, method);
     }
 }
 
@@ -41,9 +40,11 @@ pub fn entered(jni: Jni, number: jint) {
 
 #[inline(always)]
 fn enter(jni: Jni, number: jint, receiver: Receiver) {
-    let sent = short_cut::with(OnlyListener::Entry, number, |way| {
-        note_entry(way.thread(), way.agent(), number);
-        way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
+    let sent = short_cut::with(OnlyListener::Entry, |way| {
+        let method_id = way.method(number)?;
+        note_entry(way.thread(), way.agent(), number, method_id);
+        way.send(JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
+        Some(())
     });
     if sent.is_none() {
         entered_on(jni, number, receiver);
@@ -54,23 +55,24 @@ fn enter(jni: Jni, number: jint, receiver: Receiver) {
 #[inline]
 pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
     let known = Receiver::Known(receiver);
-    let sent = short_cut::with(OnlyListener::Entry2, number, |way| {
+    let sent = short_cut::with(OnlyListener::Entry2, |way| {
         let (thread, agent) = (way.thread(), way.agent());
+        let method_id = way.method(number)?;
         let obj_id = objects::receiver_known_to(agent, thread, receiver, way.epoch)?;
-        note_entry(thread, agent, number);
+        note_entry(thread, agent, number, method_id);
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
-            way.send(JVMPI_EVENT_METHOD_ENTRY, |method_id| JVMPI_Event_method { method_id });
+            way.send(JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
         }
         // The agent's handler may have disabled this event.
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY2) {
-            let body = |method_id| JVMPI_Event_method_entry2 { method_id, obj_id };
+            let body = JVMPI_Event_method_entry2 { method_id, obj_id };
             thread
                 .current_object
                 .with(obj_id, receiver, || way.send(JVMPI_EVENT_METHOD_ENTRY2, body));
         }
         Some(())
     });
-    if sent.flatten().is_none() {
+    if sent.is_none() {
         entered_on(jni, number, known);
     }
 }
@@ -110,7 +112,7 @@ fn send_entry(
 ) {
     for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
         class_events::announce(jni, agent, thread, method.class);
-        note_entry(thread, agent, number);
+        note_entry(thread, agent, number, method.id);
         let u = JVMPI_Event_method { method_id: method.id };
         send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
     }
@@ -138,12 +140,12 @@ fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: Recei
 /// Reports that a method is about to be left, by return or by exception.
 #[inline]
 pub fn exited(jni: Jni, number: jint) {
-    let sent = short_cut::with(OnlyListener::Exit, number, |way| {
-        way.thread().calls.exit_innermost(way.agent(), number as u32).then(|| {
-            way.send(JVMPI_EVENT_METHOD_EXIT, |method_id| JVMPI_Event_method { method_id });
-        })
+    let sent = short_cut::with(OnlyListener::Exit, |way| {
+        let method_id = way.thread().calls.exit_innermost(way.agent(), number as u32)?;
+        way.send(JVMPI_EVENT_METHOD_EXIT, JVMPI_Event_method { method_id });
+        Some(())
     });
-    if sent.flatten().is_none() {
+    if sent.is_none() {
         exited_for_all(jni, number);
     }
 }
@@ -195,8 +197,8 @@ pub fn caught(jni: Jni, exception: jobject, number: jint, constructs: jboolean) 
     let class = OVERFLOW.get().and_then(Option::as_ref);
     let overflows = class.is_some_and(|class| jni.instance_of(exception, class.get()));
     let is_innermost = || {
-        short_cut::with(OnlyListener::Exit, number, |way| {
-            way.thread().calls.is_innermost(way.agent(), number as u32)
+        short_cut::with(OnlyListener::Exit, |way| {
+            Some(way.thread().calls.is_innermost(way.agent(), number as u32))
         })
     };
     if overflows || constructs || is_innermost() != Some(true) {

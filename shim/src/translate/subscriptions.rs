@@ -11,7 +11,7 @@ use crate::instrument::{self, Calls, Reports};
 use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
 use crate::records::phase::{self, Phase};
-use crate::records::{agents, calls, waits};
+use crate::records::{agents, waits};
 use crate::suspension;
 use crate::sync::contention;
 use crate::threads;
@@ -337,7 +337,7 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
     let before = instrument::reports();
     // Code that already reports entries does not report exits until it is rewritten.
     let lacks_exits = (before.calls.entries || before.calls.receivers) && !before.calls.exits;
-    calls::expect_exits(reports.calls.exits && !lacks_exits);
+    agents::expect_exits(reports.calls.exits && !lacks_exits);
     let switched = prepare_natives(jni, reports).and_then(|()| instrument::report(jni, reports));
     switched.map_err(|message| {
         log::error!("{message}");
@@ -347,7 +347,7 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
         jni_allocations::replace(reports.allocations)?;
     }
     native_methods::report(jni, reports);
-    calls::expect_exits(reports.calls.exits);
+    agents::expect_exits(reports.calls.exits);
     if reports.monitor_exits != before.monitor_exits {
         jni_monitors::replace(reports.monitor_exits)?;
     }
