@@ -1,11 +1,10 @@
-//! The conformance suite, each of its runs as a test; and whether it notices what is missing.
+//! The conformance suite, each of its runs as a test.
 
 use crate::cases;
-use compat_tests::conformance::{COMPILER, compiled, mutated, place, zero};
+use compat_tests::conformance::{COMPILER, compiled, place, zero};
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
 use jvmpi_conformance::manifest::Manifest;
-use jvmpi_conformance::mutation;
 use jvmpi_conformance::report;
 use jvmpi_conformance::results::Results;
 use jvmpi_conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
@@ -14,7 +13,6 @@ use std::fs;
 cases![
     every_case.on_every_gc(),
     every_case_on_zero.only(COMPILER),
-    every_function_and_event_is_noticed.only(COMPILER),
     the_programs_are_those_of_the_sources.only(COMPILER),
 ];
 
@@ -37,13 +35,6 @@ fn every_case(vm: &Vm<'_>) -> Result<(), String> {
 /// A second implementation of the JVM, where Debian's package of it is installed.
 fn every_case_on_zero(_: &Vm<'_>) -> Result<(), String> {
     zero().map_or(Ok(()), suite_on)
-}
-
-fn every_function_and_event_is_noticed(_: &Vm<'_>) -> Result<(), String> {
-    let noticed = mutated(&Manifest::of_the_suite(), &mutation::items())?;
-    let faults: Vec<_> = mutation::faults(&noticed).into_iter().cloned().collect();
-    ensure!(faults.is_empty(), "{}", mutation::table(&faults));
-    Ok(())
 }
 
 /// The checked-in classes equal the compiler's output of the sources next to them.

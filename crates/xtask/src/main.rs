@@ -55,8 +55,8 @@ const COMMANDS: [Command; 15] = [
         run: conformance::run,
     },
     Command {
-        usage: "bench NAME [JDK...]",
-        about: "run a benchmark; without a name, list the benchmarks",
+        usage: "bench NAME|all [JDK...] [--json FILE] | --compare OLD NEW",
+        about: "run benchmarks, or compare the files of two runs; without a name, list the benchmarks",
         run: bench::run,
     },
     Command {

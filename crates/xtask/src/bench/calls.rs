@@ -3,6 +3,8 @@
 use compat_tests::jdk::{Gc, Jdk};
 use compat_tests::run::Vm;
 
+use super::rows;
+
 /// The number of calls of each function in one run.
 const TIMES: &str = "times=3000000";
 const RUNS: usize = 5;
@@ -25,6 +27,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     for (what, mut ns) in costs {
         ns.sort_by(f64::total_cmp);
         println!("  {what:<24} {:>7.1} ns", ns[ns.len() / 2]);
+        rows::add("time, ns", &what, ns[ns.len() / 2], ns[0], None);
     }
     Ok(())
 }

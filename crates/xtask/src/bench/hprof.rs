@@ -10,7 +10,7 @@ use compat_tests::{build, text};
 
 use super::comparison::{Figure, Side, compare};
 use super::thread_time::Watch;
-use super::{floor, program};
+use super::{floor, program, rows};
 
 const ROUNDS: usize = 5;
 
@@ -93,20 +93,20 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
             println!("  {name} skipped: {why}");
             continue;
         }
-        println!(" {name}");
+        rows::section(name);
         compare_agents(&vm, program, &[], &sampling, ROUNDS)?;
         compare_agents(&vm, program, &[], &calls, 1)?;
         compare_agents(&vm, program, &[], &allocation, 1)?;
         if name == LONG.0 {
-            println!(" {name}, {} times in one run", LONG.1);
+            rows::section(&format!("{name}, {} times in one run", LONG.1));
             compare_agents(&vm, program, &[LONG.1], &sampling, ROUNDS)?;
         }
     }
-    println!(" two threads that allocate");
+    rows::section("two threads that allocate");
     let alone = || Agent::new("no agent", None);
     let [tag_class, _, sites, _] = allocation;
     compare_threads(jdk, &ALLOCATION, &[alone(), tag_class, sites])?;
-    println!(" two threads that call methods");
+    rows::section("two threads that call methods");
     let [counted, _, times] = calls;
     compare_threads(jdk, &CALLS, &[alone(), counted, times])
 }

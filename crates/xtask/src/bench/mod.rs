@@ -18,6 +18,7 @@ mod monitors;
 mod program;
 mod programs;
 mod rewrite;
+mod rows;
 mod rust;
 mod sampling;
 mod thread_time;
@@ -97,26 +98,45 @@ const BENCHES: &[Bench] = &[
     Bench { name: "trace", about: "recording and replaying method events", run: trace::run },
 ];
 
-/// Runs the benchmark named first, on the JDKs named after it or on all installed ones.
+/// The benchmarks that others include.
+const PARTS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
+
+/// Runs the benchmark named first, or `all`, on the JDKs named after it or on all installed ones. `--json FILE` also
+/// writes the results into a file. `--compare OLD NEW` compares two such files.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let Some((name, features)) = arguments.split_first() else {
+    if let [option, old, new] = arguments
+        && option == "--compare"
+    {
+        return rows::compare(old, new);
+    }
+    let Some((name, rest)) = arguments.split_first() else {
         for Bench { name, about, .. } in BENCHES {
             println!("{name:<10} {about}");
         }
         return Ok(());
     };
-    let bench = BENCHES
-        .iter()
-        .find(|bench| bench.name == name)
-        .ok_or_else(|| format!("no benchmark {name}; cargo xtask bench lists them"))?;
+    let (features, file) = match rest {
+        [features @ .., option, file] if option == "--json" => (features, Some(file)),
+        features => (features, None),
+    };
+    let is_chosen = |bench: &&Bench| match name.as_str() {
+        "all" => !PARTS.contains(&bench.name),
+        name => bench.name == name,
+    };
+    let benches: Vec<_> = BENCHES.iter().filter(is_chosen).collect();
+    if benches.is_empty() {
+        return Err(format!("no benchmark {name}; cargo xtask bench lists them"));
+    }
     let jdks = if features.is_empty() {
         jdk::found().into_values().collect()
     } else {
         features.iter().map(|feature| named(feature)).collect::<Result<Vec<_>, _>>()?
     };
-    for jdk in &jdks {
-        println!("{} on JDK {}", bench.name, jdk.version);
-        (bench.run)(jdk)?;
+    for bench in benches {
+        for jdk in &jdks {
+            rows::begin(bench.name, &jdk.version);
+            (bench.run)(jdk)?;
+        }
     }
-    Ok(())
+    file.map_or(Ok(()), |file| rows::write(file))
 }

@@ -6,6 +6,7 @@ use compat_tests::run::Vm;
 use compat_tests::text;
 
 use super::comparison::{Figure, Side, compare};
+use super::rows;
 
 /// The number of runs of each side, if one program is measured.
 const ROUNDS: usize = 3;
@@ -47,7 +48,7 @@ fn compare_with(jdk: &Jdk, name: &str, rounds: usize) -> Result<(), String> {
         println!("  {name} skipped: {why}");
         return Ok(());
     }
-    println!(" {name}");
+    rows::section(name);
     compare_agents(&vm, program, rounds)
 }
 
