@@ -113,8 +113,8 @@ pub unsafe extern "system" fn monitor_waited(
         }
         // A notifying thread owns the monitor, so this one has to wait for it. After a timeout or an interrupt
         // the VM itself reports a wait for the monitor.
-        let was_notified = !timed_out && !is_interrupted() && !jni.is_virtual(waiting);
-        if was_notified && thread.waits.returns_are_seen() && is_contention_wanted() {
+        let was_notified = || !timed_out && !is_interrupted() && !jni.is_virtual(waiting);
+        if thread.waits.returns_are_seen() && is_contention_wanted() && was_notified() {
             contended_enter(jni, &thread, object);
             thread.waits.enter_again();
         }
@@ -254,7 +254,7 @@ pub fn leaving_native_method(jni: Jni, object: jobject) {
 /// Reports MONITOR_CONTENDED_EXIT from native code, if `is_last` says that the thread then no longer owns the
 /// monitor.
 fn leaving_natively(jni: Jni, object: jobject, is_last: impl FnOnce(Jni, &Thread) -> bool) {
-    if !contention::is_any_awaited() || !is_awaited(object) {
+    if !is_awaited(object) {
         return;
     }
     let thread = threads::current(jni);
@@ -267,7 +267,8 @@ fn leaving_natively(jni: Jni, object: jobject, is_last: impl FnOnce(Jni, &Thread
 
 /// Returns true if a thread is waiting to enter the object's monitor.
 fn is_awaited(object: jobject) -> bool {
-    tagging::tag(object).is_ok_and(|tag| contention::is_awaited(tag.id()))
+    contention::is_any_awaited()
+        && tagging::tag(object).is_ok_and(|tag| contention::is_awaited(tag.id()))
 }
 
 /// Returns true if the current thread, which is about to leave the monitor once, no longer owns it afterwards.
