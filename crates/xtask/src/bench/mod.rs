@@ -92,7 +92,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "sampling",
-        about: "computation on ten threads with a sampler that wakes every millisecond",
+        about: "computation on ten threads with a sampler that wakes every millisecond, or every ten",
         run: sampling::run,
     },
     Bench { name: "trace", about: "recording and replaying method events", run: trace::run },

@@ -1,5 +1,5 @@
-//! Measures the cost of a sampler that wakes every millisecond for a program with ten threads. Two thirds
-//! of these threads compute. Also counts the ticks that the sampler gets.
+//! Measures the cost of a sampler that wakes every millisecond, or every ten, for a program with ten threads. Two
+//! thirds of these threads compute. Also counts the ticks that the sampler gets.
 
 use std::fs;
 use std::process::Command;
@@ -11,7 +11,7 @@ use super::comparison::{Figure, Side, compare};
 use super::floor;
 use super::program::{self, number_after};
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 7;
 
 /// The program, its units of work, and its threads.
 const WORK: [&str; 3] = ["CpuWork", "50_000", "10"];
@@ -20,8 +20,8 @@ const WORK: [&str; 3] = ["CpuWork", "50_000", "10"];
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let classes = floor::classes()?;
     let floor = floor::agent("sampling")?;
-    let floor = |mode: &str| -> Result<Vec<f64>, String> {
-        let option = format!("-agentpath:{}=mode={mode},interval=1", text(&floor)?);
+    let floor = |mode: &str, interval: &str| -> Result<Vec<f64>, String> {
+        let option = format!("-agentpath:{}=mode={mode},interval={interval}", text(&floor)?);
         let (seconds, stderr) = work(jdk, &[&option], &classes)?;
         let ticks = number_after(" per_second=", &stderr)?;
         let traces = number_after(" traces=", &stderr)? / number_after(" samples=", &stderr)?;
@@ -29,8 +29,8 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
     };
 
     let report = program::report(jdk, "sampler");
-    let option = program::shim(jdk, "sampler", "interval=1,depth=16")?;
-    let sampler = || -> Result<Vec<f64>, String> {
+    let sampler = |interval: &str| -> Result<Vec<f64>, String> {
+        let option = program::shim(jdk, "sampler", &format!("interval={interval},depth=16"))?;
         let (seconds, _) = work(jdk, &[&option], &classes)?;
         let profile =
             fs::read_to_string(&report).map_err(|e| format!("{}: {e}", report.display()))?;
@@ -48,9 +48,11 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
             name: "alone",
             run: Box::new(|| Ok(vec![work(jdk, &[], &classes)?.0, f64::NAN, f64::NAN])),
         },
-        Side { name: "floor, all", run: Box::new(|| floor("all")) },
-        Side { name: "floor, suspend", run: Box::new(|| floor("suspend")) },
-        Side { name: "shim, sampler.c", run: Box::new(sampler) },
+        Side { name: "floor, all", run: Box::new(|| floor("all", "1")) },
+        Side { name: "floor, suspend", run: Box::new(|| floor("suspend", "1")) },
+        Side { name: "shim, sampler.c", run: Box::new(|| sampler("1")) },
+        Side { name: "floor, suspend, 10 ms", run: Box::new(|| floor("suspend", "10")) },
+        Side { name: "shim, 10 ms", run: Box::new(|| sampler("10")) },
     ];
     compare(&figures, &sides, ROUNDS)
 }
