@@ -6,7 +6,7 @@ use super::{mounting, structure};
 use crate::jvm::Jni;
 use crate::records::phase;
 use crate::records::registry::{by_env, by_id, forget, has_ended, record};
-use crate::records::running::is_current;
+use crate::records::running::{is_current, known_current};
 use crate::records::thread::Thread;
 use crate::sync::tagging;
 use jni_sys::{JNIEnv, jobject};
@@ -15,8 +15,20 @@ use std::sync::Arc;
 
 /// Runs `f` on the live thread with this environment. None for NULL, invalid pointers and threads that have ended.
 /// The thread that sends JVM_SHUT_DOWN has ended for agents, but is found in its handlers. For the current thread
-/// this costs only a comparison.
+/// this costs only some comparisons.
+#[inline]
 pub fn with_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
+    match known_current() {
+        Some(thread) if thread.env() == env && !thread.has_ended() && !env.is_null() => {
+            Some(f(&thread))
+        }
+        _ => with_any_env(env, f),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn with_any_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> {
     if is_current(env) {
         return try_current().filter(|thread| is_there(thread)).map(|thread| f(&thread));
     }
