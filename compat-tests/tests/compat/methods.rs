@@ -600,7 +600,7 @@ fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
 fn rewritten_while_virtual_threads_are_mounted(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(21, "VirtualSwitching")?.agent("traces", "")?;
     let outcome = java.settings("virtual=own").run()?;
-    equal("rounds", outcome.expects.one("expect")?.int("rounds")?, 3)
+    equal("rounds", outcome.expects.one("expect")?.int("rounds")?, 10)
 }
 
 fn rules_with_virtual_threads(vm: &Vm<'_>, settings: &str, warnings: usize) -> Result<(), String> {

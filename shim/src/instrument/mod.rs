@@ -72,18 +72,21 @@ fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), Stri
     let rewritten = jvmti
         .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
         .and_then(|()| {
-            // The scheduler must report transitions before code that can run during one reports anything.
-            let comes_first = before == Reports::NONE && virtual_thread::are_threads();
-            let is_first = |class: &Class| comes_first && transitions::makes(class.internal_name());
-            if comes_first {
+            // The scheduler must report transitions as long as code that can run during one reports anything.
+            let is_apart = virtual_thread::are_threads() && begins_or_ends;
+            let is_scheduler =
+                |class: &Class| is_apart && transitions::makes(class.internal_name());
+            let rewrite = |scheduler: bool| {
                 retransformation::of_all(jni, |object, class| {
-                    is_first(class) && is_changed(object, class)
-                })?;
+                    is_scheduler(class) == scheduler && is_changed(object, class)
+                })
+            };
+            let begins = before == Reports::NONE;
+            if is_apart {
+                rewrite(begins)?;
                 transitions::wait_for_all();
             }
-            retransformation::of_all(jni, |object, class| {
-                !is_first(class) && is_changed(object, class)
-            })
+            rewrite(is_apart && !begins)
         })
         .and_then(|()| {
             let any = after != Reports::NONE;
