@@ -163,13 +163,16 @@ impl Dumps {
         drop(orders);
         let Ok(Some(mut work)) = self.take(jvmpi, true) else { return };
         if dump {
-            work.dump(shared, jvmpi, DumpKind::Last);
+            let kind = if goes_on { DumpKind::Last } else { DumpKind::AtExit };
+            work.dump(shared, jvmpi, kind);
         }
         // The command may begin the next recording as soon as the connection is closed.
         let Work { mut output, profile, .. } = *work;
         drop(profile);
         if goes_on {
             shared.forget_recorded(jvmpi);
+        } else if shared.session().options.hold {
+            output.hold();
         }
         output.close();
         self.put(jvmpi, Slot::Ended);

@@ -6,8 +6,8 @@ use jvmpi_formats::profile::{
     BinaryWriter, Format, Profile, StreamWriter, TextWriter, Version, WholeFile, Writer,
 };
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::net::TcpStream;
+use std::io::{self, BufWriter, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -250,12 +250,34 @@ impl Output {
     pub fn give_up(&mut self) {
         if let Target::Net(stream) = &self.target {
             // Otherwise dropping the writer would wait for its remaining data again.
-            let _ = stream.shutdown(std::net::Shutdown::Both);
+            let _ = stream.shutdown(Shutdown::Both);
             self.is_gone = true;
         }
         self.writer = None;
         if let Target::File(file) = &mut self.target {
             file.give_up();
+        }
+    }
+
+    /// Sends no more, and waits until the front end closes the connection. It may dump the heap before the program
+    /// ends.
+    pub fn hold(&mut self) {
+        self.writer = None;
+        let Target::Net(stream) = &mut self.target else { return };
+        if self.is_gone {
+            return;
+        }
+        wait_until_taken(stream);
+        let _ = stream.shutdown(Shutdown::Write);
+        // Commands have no effect any more.
+        let mut ignored = [0; 64];
+        loop {
+            match stream.read(&mut ignored) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
         }
     }
 
@@ -269,7 +291,7 @@ impl Output {
                     wait_until_taken(stream);
                 }
                 // The peer may have closed it already.
-                let _ = stream.shutdown(std::net::Shutdown::Both);
+                let _ = stream.shutdown(Shutdown::Both);
             }
         }
     }
@@ -364,7 +386,6 @@ impl FileInTheMaking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
     use std::net::{Ipv4Addr, TcpListener};
     use std::sync::mpsc;
 
@@ -416,6 +437,18 @@ mod tests {
         }
         ending.join().unwrap();
         assert_eq!(sum, LENGTH);
+    }
+
+    #[test]
+    fn held_connection_ends_when_the_front_end_closes_it() {
+        let (stream, mut front_end) = connection().unwrap();
+        let mut output = output(stream);
+        let held = thread::spawn(move || output.hold());
+        assert_eq!(front_end.read(&mut [0]).unwrap(), 0);
+        // Too much for any buffer: it is read and ignored.
+        front_end.write_all(&vec![b'!'; 1 << 26]).unwrap();
+        drop(front_end);
+        held.join().unwrap();
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Received {
     /// The sections of the newest snapshot.
     snapshot: Vec<Section>,
     taken: Option<Instant>,
-    has_all: bool,
+    last: Option<DumpKind>,
     /// Lines for the user.
     pub notes: Vec<String>,
 }
@@ -26,7 +26,7 @@ impl Received {
     /// # Errors
     /// Returns the reason if the data is malformed. The caller must not pass more data then.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let Self { reader, kept, snapshot, taken, has_all, notes } = self;
+        let Self { reader, kept, snapshot, taken, last, notes } = self;
         reader.take(bytes, |told| match told {
             profile::StreamEvent::Note(note) => notes.push(note),
             profile::StreamEvent::Dump(sections, DumpKind::Snapshot) => {
@@ -36,7 +36,7 @@ impl Received {
             profile::StreamEvent::Dump(sections, kind) => {
                 snapshot.clear();
                 kept.extend(sections);
-                *has_all |= kind == DumpKind::Last;
+                *last = Some(kind).filter(|kind| *kind != DumpKind::Dump).or(*last);
             }
         })
     }
@@ -44,6 +44,16 @@ impl Received {
     /// Returns true if a dump has begun and is not complete.
     pub fn is_coming(&self) -> bool {
         self.reader.is_coming()
+    }
+
+    /// Returns the process that sends the data, by its number in its own namespace.
+    pub fn process(&self) -> Option<u32> {
+        self.reader.process()
+    }
+
+    /// Returns the kind of the final dump, once it has arrived.
+    pub fn last(&self) -> Option<DumpKind> {
+        self.last
     }
 
     /// Returns the time when the last snapshot arrived.
@@ -65,7 +75,7 @@ impl Received {
             return None;
         }
         profile.sections = sections;
-        Some((File::of_profile(profile), self.has_all))
+        Some((File::of_profile(profile), self.last.is_some()))
     }
 }
 
@@ -98,10 +108,11 @@ mod tests {
 
     #[test]
     fn the_newest_snapshot_is_kept_until_the_last_dump() {
-        use DumpKind::{Dump, Last, Snapshot};
+        use DumpKind::{AtExit, Dump, Last, Snapshot};
         for (dumps, more, expected) in [
             (&[(1, Snapshot), (2, Snapshot), (3, Last)][..], None, (vec![3], true)),
             (&[(1, Last)], None, (vec![1], true)),
+            (&[(1, Snapshot), (2, AtExit)], None, (vec![2], true)),
             (&[(1, Snapshot), (2, Dump), (3, Snapshot)], None, (vec![2, 3], false)),
             (&[(1, Snapshot), (2, Dump), (3, Last)], None, (vec![2, 3], true)),
             (&[(1, Snapshot), (2, Snapshot)], Some(3), (vec![2], false)),

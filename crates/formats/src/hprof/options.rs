@@ -43,6 +43,8 @@ pub struct Options {
     pub verbose: bool,
     /// `duration=`: the time after which profiling ends, with a dump, before the program does.
     pub duration: Option<Duration>,
+    /// `hold=y`: the program ends only after the command has closed the connection of `channel=`.
+    pub hold: bool,
 }
 
 impl Options {
@@ -205,6 +207,7 @@ struct Given {
     force: Option<bool>,
     verbose: Option<bool>,
     duration: Option<Duration>,
+    hold: Option<bool>,
 }
 
 impl Given {
@@ -260,6 +263,7 @@ impl Given {
                 let duration = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
                 self.duration = Some(duration.ok_or("duration is a number of seconds")?);
             }
+            "hold" => self.hold = Some(yes(name, value)?),
             "gc_okay" | "msa" => drop(yes(name, value)?),
             _ => return Err("unknown option; 'help' lists all".to_owned()),
         }
@@ -325,6 +329,7 @@ impl Given {
             force: self.force.unwrap_or(true),
             verbose: self.verbose.unwrap_or(true),
             duration: self.duration,
+            hold: self.hold.unwrap_or(false),
         })
     }
 }
@@ -392,6 +397,7 @@ mod tests {
                 force: true,
                 verbose: true,
                 duration: None,
+                hold: false,
             }
         );
         assert_eq!(run("monitor=n,format=a"), options);
@@ -402,7 +408,7 @@ mod tests {
         let options = run(
             "heap=sites,cpu=samples,monitor=y,net=localhost:65535,depth=0,allocdepth=7,contexts=1,interval=1,\
                            cutoff=0,lineno=n,thread=y,doe=n,force=n,verbose=n,duration=1.5,\
-                           gc_okay=y,msa=n",
+                           gc_okay=y,msa=n,hold=y",
         );
         assert_eq!(
             options,
@@ -424,6 +430,7 @@ mod tests {
                 force: false,
                 verbose: false,
                 duration: Some(Duration::from_millis(1500)),
+                hold: true,
             }
         );
         for (text, sites, dump) in

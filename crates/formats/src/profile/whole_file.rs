@@ -84,6 +84,25 @@ impl WholeFile {
         self.part.as_ref().map_or(Ok(()), |part| fs::rename(part, &self.path))
     }
 
+    /// Returns the directory of the unfinished file. None if the file is written in its place.
+    pub fn directory(&self) -> Option<&Path> {
+        // The parent of a name without a slash is empty.
+        let parent = self.part.as_ref()?.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Some(parent.unwrap_or(Path::new(".")))
+    }
+
+    /// Gives the name to another complete file, which is in the same file system. A place that is no regular file gets
+    /// a copy.
+    ///
+    /// # Errors
+    /// Returns the error of the file system.
+    pub fn replace_with(&self, whole: &Path) -> io::Result<()> {
+        if self.part.is_some() {
+            return fs::rename(whole, &self.path);
+        }
+        io::copy(&mut File::open(whole)?, &mut self.create()?).map(drop)
+    }
+
     /// Removes what is not whole.
     pub fn give_up(&self) {
         if let Some(part) = &self.part {
@@ -219,6 +238,24 @@ mod tests {
         let file = WholeFile::new(&link).unwrap();
         assert_eq!(file.path(), victim.canonicalize().unwrap());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn other_file_gets_the_name() {
+        let directory = directory("other");
+        let (path, other) = (directory.join("x"), directory.join("other"));
+        fs::write(&path, "old").unwrap();
+        fs::write(&other, "new").unwrap();
+        let file = WholeFile::new(&path).unwrap();
+        assert_eq!(file.directory(), Some(directory.as_path()));
+        write(&file, "unfinished", false);
+        file.replace_with(&other).unwrap();
+        file.give_up();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        assert_eq!(WholeFile::new(Path::new("x")).unwrap().directory(), Some(Path::new(".")));
+        assert_eq!(WholeFile::new(Path::new("/dev/null")).unwrap().directory(), None);
         fs::remove_dir_all(&directory).unwrap();
     }
 

@@ -12,7 +12,7 @@ pub use read::{StreamEvent, StreamReader};
 pub use write::StreamWriter;
 
 /// The number of the form, which a stream begins with.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 /// The longest body of a record, which is only longer than this if one name is.
 const PIECE: usize = 1 << 15;
 /// The longest body that is read.
@@ -52,12 +52,14 @@ pub enum DumpKind {
     Dump,
     /// A dump that the next one repeats.
     Snapshot,
-    /// The last one.
+    /// The last one; the program continues.
     Last,
+    /// The last one, at the end of the program.
+    AtExit,
 }
 
 impl DumpKind {
-    const ALL: [Self; 3] = [Self::Dump, Self::Snapshot, Self::Last];
+    const ALL: [Self; 4] = [Self::Dump, Self::Snapshot, Self::Last, Self::AtExit];
 }
 
 #[cfg(test)]
@@ -192,6 +194,7 @@ mod tests {
                 panic!("{told:?}");
             };
             assert_eq!((all.len(), one.len(), note.as_str()), (sections.len(), 1, "careful"));
+            assert_eq!(reader.process(), Some(std::process::id()));
             let read = reader.into_profile();
             // Numbers of names are those of the reader; what they name is the same.
             let text = |profile: &Profile, sections: &[Section]| {
@@ -255,7 +258,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_an_error() {
-        let begin = [tag::BEGIN, 2, VERSION as u8, 0];
+        let begin = [tag::BEGIN, 3, VERSION as u8, 0, 9];
         for (record, expected) in [
             (&[tag::FRAMES, 2, 9, 0][..], "method 9"),
             (&[tag::STACKS, 2, 1, 0], "frame 0"),
@@ -263,8 +266,8 @@ mod tests {
             (&[tag::NAME, 0xff, 0xff, 0xff, 0x7f], "too long"),
             (&[tag::METHODS, 1, 0xff], "ends within"),
             (&[tag::SAMPLE_ROWS, 3, 0, 1, 1], "row"),
-            (&[tag::END_OF_DUMP, 1, 3], "dump"),
-            (&[tag::BEGIN, 2, 1, 0], "twice"),
+            (&[tag::END_OF_DUMP, 1, 4], "dump"),
+            (&[tag::BEGIN, 3, 1, 0, 9], "twice"),
             (&[200, 1, 0], "200"),
             (&[tag::NAME, 11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], ""),
         ] {

@@ -33,6 +33,7 @@ pub struct StreamReader {
     /// The bytes of the next record that have arrived.
     rest: Vec<u8>,
     has_begun: bool,
+    process: Option<u32>,
     profile: Profile,
     /// The tables, by the numbers of the stream, which count from 1; frames from 0.
     names: Vec<NameId>,
@@ -77,6 +78,12 @@ impl StreamReader {
     /// Returns true if a record or a dump has begun but not ended.
     pub fn is_coming(&self) -> bool {
         !self.rest.is_empty() || !self.dump.is_empty()
+    }
+
+    /// Returns the process that writes the stream, by its number in its own namespace. None before the beginning has
+    /// arrived.
+    pub fn process(&self) -> Option<u32> {
+        self.process
     }
 
     /// Returns the tables, without sections.
@@ -158,6 +165,7 @@ impl StreamReader {
         }
         self.has_begun = true;
         self.profile.created = Time(body.number()?);
+        self.process = u32::try_from(body.number()?).ok();
         self.profile.preamble = PREAMBLE.to_owned();
         Ok(())
     }

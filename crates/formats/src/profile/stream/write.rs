@@ -49,7 +49,7 @@ impl Numbers {
 }
 
 impl<W: Write> StreamWriter<W> {
-    /// Returns a writer that has written the beginning of the stream.
+    /// Returns a writer that has written the beginning of the stream, with the number of this process.
     ///
     /// # Errors
     /// Returns the errors of `out`.
@@ -63,7 +63,10 @@ impl<W: Write> StreamWriter<W> {
             traces: 0,
             classes: FxHashSet::default(),
         };
-        writer.record(tag::BEGIN, &Body::of(&[VERSION, profile.created.0]))?;
+        writer.record(
+            tag::BEGIN,
+            &Body::of(&[VERSION, profile.created.0, std::process::id().into()]),
+        )?;
         Ok(writer)
     }
 
