@@ -53,8 +53,11 @@ pub const ALL: [(&str, Target); 12] = [
 
 /// The answer of a JVM that is attached to, or of whatever listens in its place.
 pub fn attach(bytes: &[u8]) {
-    if let Err(why) = answer::understand(&String::from_utf8_lossy(bytes)) {
-        assert!(!why.contains('\n'));
+    let answer = String::from_utf8_lossy(bytes);
+    for understood in [answer::understand(&answer), answer::understand_dump(&answer)] {
+        if let Err(why) = understood {
+            assert!(!why.contains('\n'));
+        }
     }
 }
 

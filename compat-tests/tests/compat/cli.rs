@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::net::UnixListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,6 +14,7 @@ use std::time::Duration;
 use compat_tests::jdk::Gc;
 use compat_tests::run::{Outcome, Running, Vm};
 use compat_tests::{build, hung, text};
+use jvmpi_formats::profile::heap::{Instance, Record};
 use jvmpi_formats::profile::{
     self, CpuSample, CpuSamples, DumpKind, Frame, Line, Method, Profile, StreamWriter,
     ThreadSerial, Writer as _,
@@ -50,6 +52,14 @@ cases![
     record_says_that_there_are_too_many_stacks.only(17),
     record_says_why_there_is_nothing,
     top_shows_the_hottest_method,
+    heap_dump_has_the_objects_of_the_program.on_every_gc(),
+    heap_tells_why_there_is_no_dump.only(17),
+    heap_can_be_interrupted.only(17),
+    heap_of_openj9_is_refused.only(17),
+    record_dumps_the_heap_at_the_end_of_the_program.on_every_gc(),
+    record_dumps_the_heap_of_a_program_that_is_ended,
+    record_dumps_the_heap_of_a_jvm_that_continues,
+    record_tells_that_a_jvm_has_ended_before_the_heap_dump.only(17),
 ];
 
 /// The period of checking a condition.
@@ -564,10 +574,11 @@ struct Impersonated {
 }
 
 impl Impersonated {
-    fn start(file: &Path) -> Result<Self, String> {
+    fn start(file: &Path, options: &[&str]) -> Result<Self, String> {
         // Prints one line with the port and the secret.
         let program = "echo \"$JAVA_TOOL_OPTIONS,$JVMPI_CHANNEL\"; exec cat";
-        let record = ["record", "-o", text(file)?, "--", "sh", "-c", program];
+        let record = ["record", "-o", text(file)?];
+        let record = [&record[..], options, &["--", "sh", "-c", program]].concat();
         let (mut record, guard) = hung::start(jvmpi_command(&record)?.stdin(Stdio::piped()), None)?;
         let mut line = String::new();
         let output = record.stdout.as_mut().ok_or("no output")?;
@@ -599,7 +610,7 @@ fn record_tells_of(vm: &Vm<'_>, told: &[&[u8]], status: i32, said: &[&str]) -> R
     let file = vm.file("told.txt");
     fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
     let _ = fs::remove_file(&file);
-    let recording = Impersonated::start(&file)?;
+    let recording = Impersonated::start(&file, &[])?;
     for bytes in told {
         recording.connect_jvm(bytes)?;
     }
@@ -665,7 +676,7 @@ fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("admitted.txt");
     fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
     let _ = fs::remove_file(&file);
-    let recording = Impersonated::start(&file)?;
+    let recording = Impersonated::start(&file, &[])?;
     let forged = told_dumps(1000, &[Some(DumpKind::Last)])?;
     let secret = recording.secret.as_bytes();
     let almost = [&secret[..secret.len() - 1], b"!"].concat();
@@ -836,6 +847,275 @@ fn doctor_tells_what_works(vm: &Vm<'_>) -> Result<(), String> {
     let works: Vec<_> = works.ok_or("works with nothing")?.split(", ").collect();
     for gc in Gc::ALL {
         equal(gc.name(), works.contains(&gc.name()), vm.jdk.supports(gc))?;
+    }
+    Ok(())
+}
+
+/// Returns the numbers of objects of [`CLASSES`] that the program printed.
+fn expected_objects(outcome: &Outcome) -> Result<[u64; 3], String> {
+    let line = outcome.expects.one("expect")?;
+    let number = |name| line.int(name).map(i64::unsigned_abs);
+    Ok([number("kept")?, number("deep")?, number("dropped")?])
+}
+
+/// The classes of objects that the program `Profiled` keeps and drops.
+const CLASSES: [&str; 3] = ["Profiled$Kept", "Profiled$Deep", "Profiled$Dropped"];
+
+/// Returns the number of instances of each of [`CLASSES`] in a file with one heap dump.
+fn dumped_objects(path: &Path) -> Result<[u64; 3], String> {
+    let file = profile(path)?;
+    let dumps: Vec<_> = file.profile().heap_dumps().collect();
+    equal("heap dumps", dumps.len(), 1)?;
+    let mut counts = [0; 3];
+    file.heap(dumps[0])
+        .records::<profile::Error>(|record| {
+            if let Record::Instance(Instance { class_name, .. }) = record
+                && let Some(index) = CLASSES.iter().position(|class| class == class_name)
+            {
+                counts[index] += 1;
+            }
+            Ok(())
+        })
+        .map_err(|e| e.to_string())?;
+    Ok(counts)
+}
+
+/// Returns the number of objects of each of [`CLASSES`] in a report.
+fn reported_objects(path: &Path) -> Result<[u64; 3], String> {
+    let page = fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let data = page.split("<script type=\"application/json\" id=\"data\">").nth(1);
+    let data = data.and_then(|rest| rest.split("</script>").next()).ok_or("no data")?;
+    let data: serde_json::Value = serde_json::from_str(data).map_err(|e| e.to_string())?;
+    let classes = &data["heaps"][0]["classes"];
+    let names = classes["name"].as_array().ok_or("no classes")?;
+    let name = |number: &serde_json::Value| data["strings"][number.as_u64()? as usize].as_str();
+    Ok(CLASSES.map(|class| {
+        let index = names.iter().position(|number| name(number) == Some(class));
+        index.and_then(|index| classes["objects"][index].as_u64()).unwrap_or(0)
+    }))
+}
+
+/// Returns an empty directory of this run.
+fn empty_directory(vm: &Vm<'_>, name: &str) -> Result<PathBuf, String> {
+    let directory = vm.file(name);
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    Ok(directory)
+}
+
+/// Returns the names in a directory, in order.
+fn names_in(directory: &Path) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(directory).map_err(|e| e.to_string())?.flatten();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// A dump has exactly the reachable objects, in each format; with `--all`, unreachable ones too. It replaces a file
+/// in its place, is its owner's alone, and leaves nothing beside it.
+fn heap_dump_has_the_objects_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
+    let directory = empty_directory(vm, "heap")?;
+    let mut java = vm.java("Profiled")?.argument("objects").argument("wait").start()?;
+    java.wait_for("waits")?;
+    let pid = java.process().to_string();
+    let dump = |name: &str, options: &[&str]| {
+        let path = directory.join(name);
+        fs::write(&path, "in the way").map_err(|e| e.to_string())?;
+        let heap = [&["heap", "--pid", &pid, "-o", text(&path)?], options].concat();
+        jvmpi(Some(java.process()), &heap)?;
+        Ok::<_, String>(path)
+    };
+    // The first one, before anything is collected.
+    let all = dumped_objects(&dump("all.hprof", &["--all"])?)?;
+    let path = dump("live.hprof", &[])?;
+    let live = dumped_objects(&path)?;
+    let mode = fs::metadata(&path).map_err(|e| e.to_string())?.permissions().mode();
+    equal("mode", mode & 0o777, 0o600)?;
+    let in_text = dumped_objects(&dump("live.txt", &[])?)?;
+    let in_page = reported_objects(&dump("live.html", &[])?)?;
+    let report = directory.join("report.html");
+    jvmpi(None, &["report", text(&path)?, "-o", text(&report)?])?;
+    let in_report = reported_objects(&report)?;
+    let files = ["all.hprof", "live.hprof", "live.html", "live.txt", "report.html"];
+    equal("files", names_in(&directory)?, files)?;
+    let outcome = java.finish(0)?;
+    let [kept, deep, dropped] = expected_objects(&outcome)?;
+    for (what, counts) in
+        [("dump", live), ("text", in_text), ("page", in_page), ("report", in_report)]
+    {
+        equal(what, counts, [kept, deep, 0])?;
+    }
+    // A compiler may have removed objects that are not kept.
+    equal("objects of all", all[..2].to_vec(), vec![kept, deep])?;
+    ensure!(all[2] <= dropped, "{} of {dropped} objects were dropped", all[2]);
+    equal("output", outcome.stdout.lines().last(), Some("done"))
+}
+
+fn refused(arguments: &[&str], why: &str) -> Result<(), String> {
+    let output = hung::output(&mut jvmpi_command(arguments)?, None)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(said.starts_with("jvmpi: error: ") && said.contains(why), "not `{why}`: {said}");
+    equal("lines", said.lines().count(), 1)?;
+    equal("exit status", output.status.code(), Some(1))
+}
+
+fn heap_tells_why_there_is_no_dump(vm: &Vm<'_>) -> Result<(), String> {
+    let directory = empty_directory(vm, "heap")?;
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let path = directory.join("heap.hprof");
+    let heap = ["heap", "--pid", &pid, "-o"];
+    let to = |name| [&heap[..], &[name]].concat();
+    refused(&to("heap.svg"), "heap.svg: a heap dump has no stacks; use .hprof, .html or .txt")?;
+    refused(&to("heap"), "the name selects no format")?;
+    refused(&to("/no/such/heap.hprof"), "cannot write /no/such/heap.hprof: No such file")?;
+    fs::create_dir(&path).map_err(|e| e.to_string())?;
+    refused(&to(text(&path)?), "heap.hprof: is a directory")?;
+    fs::remove_dir(&path).map_err(|e| e.to_string())?;
+    stop(&java)?;
+    refused(&to(text(&path)?), "is stopped by a signal; continue it with")?;
+    java.signal(libc::SIGCONT)?;
+    equal("output", java.finish(0)?.stdout.as_str(), "ready\ndone\n")?;
+    refused(&to(text(&path)?), &format!("there is no process {pid}"))?;
+    let own = std::process::id().to_string();
+    refused(&["heap", "--pid", &own, "-o", text(&path)?], "is not a JVM")?;
+    equal("files", names_in(&directory)?, [""; 0])
+}
+
+/// The JVM handles one request after the other: while another one is incomplete, it does not answer.
+fn heap_can_be_interrupted(vm: &Vm<'_>) -> Result<(), String> {
+    let directory = empty_directory(vm, "heap")?;
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    java.jcmd(vm.jdk, &["VM.version"])?;
+    let pid = java.process().to_string();
+    let socket = format!("/tmp/.java_pid{pid}");
+    let before = connections(&socket)?;
+    let incomplete = UnixStream::connect(&socket).map_err(|e| e.to_string())?;
+    let path = directory.join("heap.hprof");
+    let heap = ["heap", "--pid", &pid, "-o", text(&path)?];
+    let has_connected = || Ok(connections(&socket)? > before + 1);
+    ends_without_an_answer(&heap, Some(libc::SIGINT), "an incomplete request", has_connected)?;
+    drop(incomplete);
+    equal("files", names_in(&directory)?, [""; 0])?;
+    equal("output", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+/// Its attach protocol is another one. SIGQUIT would make it write files.
+fn heap_of_openj9_is_refused(vm: &Vm<'_>) -> Result<(), String> {
+    let directory = empty_directory(vm, "openj9")?;
+    let source = directory.join("nothing.c");
+    fs::write(&source, "int nothing;\n").map_err(|e| e.to_string())?;
+    let library = |name| build::c(&source, &directory.join(name), &[], &["-fPIC", "-shared"], &[]);
+    let libraries = [library("libjvm.so")?, library("libj9vm29.so")?];
+    let preload = format!("{}:{}", text(&libraries[0])?, text(&libraries[1])?);
+    let mut cat = Command::new("cat");
+    cat.env("LD_PRELOAD", preload).stdin(Stdio::piped());
+    let (mut cat, _guard) = hung::start(&mut cat, None)?;
+    // It answers when it runs with its libraries.
+    let (input, output) = (cat.stdin.as_mut(), cat.stdout.as_mut());
+    input.ok_or("no input")?.write_all(b"?").map_err(|e| e.to_string())?;
+    output.ok_or("no output")?.read_exact(&mut [0]).map_err(|e| e.to_string())?;
+    let pid = cat.id().to_string();
+    let path = directory.join("heap.hprof");
+    let refusal = refused(&["heap", "--pid", &pid, "-o", text(&path)?], "is OpenJ9, which jvmpi");
+    let status = cat.wait_with_output().map_err(|e| e.to_string())?.status;
+    refusal?;
+    equal("status of cat", status.success(), true)
+}
+
+/// A JVM that ends by itself is dumped before it does, with unreachable objects. The dump is beside the profile or in
+/// the page.
+fn record_dumps_the_heap_at_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let directory = empty_directory(vm, "recorded")?;
+    for (name, files) in [
+        ("x.txt", vec!["x-heap.hprof", "x.txt"]),
+        ("y.html", vec!["x-heap.hprof", "x.txt", "y.html"]),
+    ] {
+        let file = directory.join(name);
+        let java = vm.java("Profiled")?.argument("objects");
+        let record = ["record", "--heap", "-o", text(&file)?, "--"];
+        let outcome = java.behind_jvmpi(&record)?.run()?;
+        equal("files", names_in(&directory)?, files)?;
+        let [kept, deep, dropped] = expected_objects(&outcome)?;
+        let (counts, line) = match name {
+            "x.txt" => {
+                (dumped_objects(&directory.join("x-heap.hprof"))?, "x-heap.hprof has the heap")
+            }
+            _ => (reported_objects(&file)?, "the heap"),
+        };
+        equal(name, counts[..2].to_vec(), vec![kept, deep])?;
+        ensure!(counts[2] <= dropped, "{name}: {} of {dropped} were dropped", counts[2]);
+        ensure!(outcome.stderr.trim_end().ends_with(line), "{}", outcome.stderr);
+    }
+    Ok(())
+}
+
+/// A signal that ends the program, as Ctrl-C does, does not end it before the dump.
+fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    for (signal, status) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
+        let file = empty_directory(vm, "ended")?.join("x.collapsed");
+        let java = vm.java("Profiled")?.argument("objects").argument("wait");
+        let mut java =
+            java.behind_jvmpi(&["record", "--heap", "-o", text(&file)?, "--"])?.start()?;
+        java.wait_for("waits")?;
+        java.signal(signal)?;
+        while !java.has_ended_with_input_open()? {
+            thread::sleep(TICK);
+        }
+        let outcome = java.finish(status)?;
+        let [kept, deep, _] = expected_objects(&outcome)?;
+        let counts = dumped_objects(&file.with_file_name("x-heap.hprof"))?;
+        equal("objects", counts[..2].to_vec(), vec![kept, deep])?;
+    }
+    Ok(())
+}
+
+/// The heap of a JVM that continues has only the reachable objects.
+fn record_dumps_the_heap_of_a_jvm_that_continues(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let directory = empty_directory(vm, "attached")?;
+    let (dump, page) = (directory.join("x.svg"), directory.join("y.html"));
+    let java = vm.java("Profiled")?.argument("objects").argument("wait");
+    let mut java = java.start()?;
+    java.wait_for("waits")?;
+    let pid = java.process().to_string();
+    for file in [&dump, &page] {
+        let record = ["record", "--heap", "-d", "0.1", "-o", text(file)?, "--pid", &pid];
+        jvmpi(Some(java.process()), &record)?;
+    }
+    let names = ["x-heap.hprof", "x.svg", "y.html"];
+    equal("files", names_in(&directory)?, names)?;
+    let outcome = java.finish(0)?;
+    let [kept, deep, _] = expected_objects(&outcome)?;
+    let in_dump = dumped_objects(&directory.join("x-heap.hprof"))?;
+    equal("objects of the dump", in_dump, [kept, deep, 0])?;
+    equal("objects of the page", reported_objects(&page)?, [kept, deep, 0])
+}
+
+/// The profile is kept, a line says that there is no heap dump, and the exit status shows it.
+fn record_tells_that_a_jvm_has_ended_before_the_heap_dump(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = empty_directory(vm, "none")?.join("x.txt");
+    let no_heap = "jvmpi: error: there is no heap dump: ";
+    for (kind, why) in [
+        (DumpKind::Snapshot, "the JVM exited before its heap could be dumped".to_owned()),
+        // The process that this test claims to be.
+        (DumpKind::AtExit, format!("process {} is not a JVM", std::process::id())),
+    ] {
+        let recording = Impersonated::start(&file, &["--heap"])?;
+        recording.connect_jvm(&told_dumps(7, &[Some(kind)])?)?;
+        let Impersonated { record, _guard, .. } = recording;
+        let output = record.wait_with_output().map_err(|e| e.to_string())?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let last = stderr.lines().last().unwrap_or_default();
+        ensure!(last.starts_with(&format!("{no_heap}{why}")), "not `{why}`: {stderr}");
+        equal("status", output.status.code(), Some(125))?;
+        equal("files", names_in(&vm.file("none"))?, ["x.txt"])?;
     }
     Ok(())
 }

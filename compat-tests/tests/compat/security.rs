@@ -8,6 +8,7 @@ use std::process::Command;
 
 use compat_tests::run::{Running, Vm};
 use compat_tests::{build, hung, jdk, text};
+use jvmpi_formats::profile;
 
 use crate::assert::equal;
 use crate::cases;
@@ -16,6 +17,8 @@ cases![
     attaching_trusts_nothing_in_a_container.only(17),
     attaching_leaves_no_copies_that_cannot_be_loaded.only(17),
     attaching_copies_what_the_user_may_not_read.only(17),
+    heap_dump_of_a_container_is_copied.only(17),
+    heap_dump_that_has_no_room_in_a_container_leaves_nothing.only(17),
 ];
 
 /// The ID of a user that owns no files.
@@ -79,6 +82,18 @@ impl Container {
         let mut jvmpi = Command::new(build::command()?);
         jvmpi.args(["run", "--pid", &pid.to_string(), &agent]);
         jvmpi.env("JVMPI_LIBRARY", self.libraries.join("libjvmpi.so"));
+        let output = hung::output(&mut jvmpi, Some(pid))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// Dumps the JVM's heap to this file; an error is the output of the command.
+    fn dump_heap(&self, file: &Path) -> Result<(), String> {
+        let pid = self.java.process();
+        let mut jvmpi = Command::new(build::command()?);
+        jvmpi.args(["heap", "--pid", &pid.to_string(), "-o", text(file)?]);
         let output = hung::output(&mut jvmpi, Some(pid))?;
         if output.status.success() {
             return Ok(());
@@ -185,4 +200,31 @@ fn attaching_copies_what_the_user_may_not_read(vm: &Vm<'_>) -> Result<(), String
     let copy = Path::new(copy.ok_or("the JVM has loaded no copy")?);
     equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")?;
     fs::remove_dir_all(copy.parent().ok_or("no directory")?).map_err(error)
+}
+
+/// The dump belongs to the user of the command, although the JVM of another user has written it.
+fn heap_dump_of_a_container_is_copied(vm: &Vm<'_>) -> Result<(), String> {
+    let Some(container) = Container::start(vm, "rw")? else { return Ok(()) };
+    let file = vm.file("heap.hprof");
+    let _ = fs::remove_file(&file);
+    container.dump_heap(&file)?;
+    let metadata = fs::metadata(&file).map_err(|e| e.to_string())?;
+    equal("owner and mode", (metadata.uid(), metadata.mode() & 0o777), (0, 0o600))?;
+    let dump = profile::File::open(&file).map_err(|e| e.to_string())?;
+    ensure!(dump.problem().is_none(), "{:?}", dump.problem());
+    equal("heap dumps", dump.profile().heap_dumps().count(), 1)?;
+    equal("directories", container.copies()?, 0)?;
+    equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
+
+fn heap_dump_that_has_no_room_in_a_container_leaves_nothing(vm: &Vm<'_>) -> Result<(), String> {
+    let Some(container) = Container::start(vm, "size=500k")? else { return Ok(()) };
+    let file = vm.file("heap.hprof");
+    let _ = fs::remove_file(&file);
+    let said = container.dump_heap(&file).err().ok_or("there was room")?;
+    let line = "has not written a heap dump to its /tmp: No space left on device\n";
+    ensure!(said.starts_with("jvmpi: error: ") && said.ends_with(line), "{said}");
+    ensure!(!file.exists(), "there is a file");
+    equal("directories", container.copies()?, 0)?;
+    equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }

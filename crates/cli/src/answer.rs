@@ -1,6 +1,6 @@
-//! The answer of a JVM to the command `load`.
+//! The answers of a JVM to the commands `load` and `dumpheap`.
 
-/// Reads an answer: a line with 0 if the JVM has executed it, then what it has to say: `0`
+/// Reads an answer to `load`: a line with 0 if the JVM has executed it, then what it has to say: `0`
 /// for the agent's own result, behind `return code: ` since JDK 9.
 pub fn understand(answer: &str) -> Result<(), String> {
     let (result, said) = answer.split_once('\n').unwrap_or((answer, ""));
@@ -23,6 +23,21 @@ pub fn understand(answer: &str) -> Result<(), String> {
     }
 }
 
+/// Reads an answer to `dumpheap`: a line with 0, also if there is no dump, then lines for the user. Only one of them
+/// says that the dump is complete.
+pub fn understand_dump(answer: &str) -> Result<(), String> {
+    let mut lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
+    if lines.clone().any(|line| line.starts_with("Heap dump file created")) {
+        return Ok(());
+    }
+    match lines.next_back() {
+        None => Err("it ended before it answered".into()),
+        Some(line) if line.parse::<u32>().is_ok() => Err("it gave no reason".into()),
+        // In front of the reason is the name of the file, or that the dump is incomplete.
+        Some(line) => Err(line.rsplit_once(": ").map_or(line, |(_, reason)| reason).into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +56,27 @@ mod tests {
         assert_eq!(understand(&format!("100\n{missing}")), Err(why.into()));
         assert_eq!(understand("0\n/x.so was not loaded."), Err("/x.so was not loaded.".into()));
         assert!(understand("").is_err());
+    }
+
+    #[test]
+    fn only_a_complete_dump_is_a_success() {
+        let begin = "0\nDumping heap to /x/heap.hprof ...\n";
+        let created = "Heap dump file created [2497499 bytes in 0.019 secs]\n";
+        assert_eq!(understand_dump(&format!("{begin}{created}")), Ok(()));
+        for (answer, reason) in [
+            (format!("{begin}Unable to create /x/heap.hprof: File exists\n"), "File exists"),
+            (
+                format!("{begin}Dump file is incomplete: No space left on device\n"),
+                "No space left on device",
+            ),
+            (
+                "101\nOperation dumpheap not recognized!\n".into(),
+                "Operation dumpheap not recognized!",
+            ),
+            ("100\n".into(), "it gave no reason"),
+            (String::new(), "it ended before it answered"),
+        ] {
+            assert_eq!(understand_dump(&answer), Err(reason.to_owned()), "{answer:?}");
+        }
     }
 }

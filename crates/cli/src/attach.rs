@@ -1,20 +1,20 @@
-//! Loading an agent into a running JVM, by HotSpot's own protocol.
+//! Loading an agent into a running JVM and dumping its heap, by HotSpot's own protocol.
 //!
 //! A JVM that is to be attached to opens a socket, `/tmp/.java_pidN`, when it finds a file
 //! `.attach_pidN` in its working directory or in `/tmp` as it gets SIGQUIT. There it takes one
 //! command in each connection. `N` is the number that the process has in its own namespace, and
 //! `/tmp` its own: both matter if it runs in a container.
 
-use crate::answer::understand;
+use crate::answer::{understand, understand_dump};
 use crate::directory::Directory;
 use crate::process::{Process, without_version};
 use crate::waiting::Waiting;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -24,6 +24,8 @@ use std::time::Duration;
 const PROTOCOL: &[u8] = b"1";
 /// The number of arguments of a command in this version.
 const ARGUMENTS: usize = 3;
+/// The maximum length of an argument.
+const LONGEST: usize = 1024;
 
 /// The CPU time that a JVM may take to open its socket. A JVM that hangs or has `-XX:+DisableAttachMechanism` never
 /// opens it, and nothing shows that. The JDK's own tools wait as long in real time.
@@ -47,7 +49,7 @@ pub fn load_agent(
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let _user = process.as_its_user()?;
     let mut connected = Some(view.connect(waiting)?);
-    let mut copies = Copies { tmp: None, files: Vec::new(), are_kept: false };
+    let mut copies = Copies { place: None, files: Vec::new() };
     let paths = sources.into_iter().map(|source| match source {
         Source::Loaded(path) => Ok(path),
         Source::File { path, is_seen: true, .. } if view.is_readable(&path) => Ok(path),
@@ -68,23 +70,84 @@ pub fn load_agent(
             None => view.connect(waiting)?,
         };
         // The JVM may be asked later to load the same libraries again.
-        copies.are_kept = true;
-        let answer = waiting.ask(process, &mut socket, &load_command(library, &options))?;
+        copies.keep(true);
+        let arguments = [library.as_os_str(), OsStr::new("true"), &options];
+        let answer = waiting.ask(process, &mut socket, &command("load", arguments))?;
         understand(&String::from_utf8_lossy(&answer)).map_err(|why| {
-            copies.are_kept = copies.are_loaded_by(process);
+            copies.keep(copies.are_loaded_by(process));
             format!("the JVM {process} has not loaded {}: {why}", library.display())
         })?;
     }
     Ok(())
 }
 
-/// Returns the command that makes a JVM load an agent library.
-fn load_command(library: &Path, options: &OsStr) -> Vec<u8> {
-    let arguments = [b"load", library.as_os_str().as_bytes(), b"true", options.as_bytes()];
-    const { assert!(ARGUMENTS + 1 == 4) };
-    let mut command = [PROTOCOL, b"\0"].concat();
+/// The objects of a heap dump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Objects {
+    /// Those that are reachable: the JVM runs a full collection first.
+    Live,
+    /// All that are in memory; no collection runs.
+    All,
+}
+
+/// Makes the JVM write a heap dump, and returns the dump's path in `directory`, which is private and empty. The JVM
+/// writes into `directory` itself if it sees it and its user is that of this process. Otherwise it writes to its
+/// `/tmp`, and the dump is copied.
+///
+/// # Errors
+/// Returns the reason why the JVM cannot be reached, or why there is no dump.
+pub fn dump_heap(
+    process: &Process,
+    directory: &Path,
+    objects: Objects,
+    waiting: &Waiting,
+) -> Result<PathBuf, String> {
+    let view = View::of(process)?;
+    let path = directory.join(DUMP);
+    let cannot_copy = |error| format!("cannot copy the heap dump to {}: {error}", path.display());
+    let is_direct = process.is_of_this_user() && view.sees(directory);
+    // A file of this process's own user.
+    let mut copy = if is_direct { None } else { Some(new_file(&path).map_err(cannot_copy)?) };
+    let _user = process.as_its_user()?;
+    not_stopped(process)?;
+    let mut socket = view.connect(waiting)?;
+    let temporary = copy.is_some().then(|| Temporary::create(&view)).transpose();
+    let temporary = temporary.map_err(|error| {
+        format!("the JVM {process} cannot write the heap dump to its /tmp: {error}")
+    })?;
+    let place = match &temporary {
+        None => directory.parent().unwrap_or(directory).display().to_string(),
+        Some(_) => "its /tmp".into(),
+    };
+    let seen = temporary.as_ref().map_or(path.clone(), |temporary| temporary.path().join(DUMP));
+    let objects = match objects {
+        Objects::Live => "-live",
+        Objects::All => "-all",
+    };
+    let command = command("dumpheap", [seen.as_os_str(), OsStr::new(objects), OsStr::new("")]);
+    let answer = waiting.ask(process, &mut socket, &command)?;
+    understand_dump(&String::from_utf8_lossy(&answer)).map_err(|why| {
+        format!("the JVM {process} has not written a heap dump to {place}: {why}")
+    })?;
+    if let (Some(copy), Some(temporary)) = (&mut copy, &temporary) {
+        let mut dump = temporary.directory.file_in_root(Path::new(DUMP)).map_err(cannot_copy)?;
+        io::copy(&mut dump, copy).map_err(cannot_copy)?;
+    }
+    Ok(path)
+}
+
+/// The name of a heap dump in a directory of its own.
+const DUMP: &str = "heap.hprof";
+
+fn new_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Returns the bytes of a command to a JVM.
+fn command(name: &str, arguments: [&OsStr; ARGUMENTS]) -> Vec<u8> {
+    let mut command = [PROTOCOL, b"\0", name.as_bytes(), b"\0"].concat();
     for argument in arguments {
-        command.extend(argument);
+        command.extend(argument.as_bytes());
         command.push(0);
     }
     command
@@ -122,12 +185,19 @@ impl<'a> View<'a> {
         {
             return Ok(Source::Loaded(loaded));
         }
-        let identity = |file: Metadata| (file.dev(), file.ino());
         let file = File::open(library).and_then(|file| Ok((identity(file.metadata()?), file)));
         let (own, file) = file.map_err(|error| format!("{}: {error}", library.display()))?;
         let seen = self.root.in_root(library, libc::O_PATH).and_then(|file| file.metadata());
         let is_seen = seen.is_ok_and(|seen| identity(seen) == own);
         Ok(Source::File { path: library.to_owned(), file, is_seen })
+    }
+
+    /// Returns true if the JVM finds this directory under the same path, and a path in it is not too long for an
+    /// argument.
+    fn sees(&self, directory: &Path) -> bool {
+        let seen = self.root.in_root(directory, libc::O_PATH).and_then(|file| file.metadata());
+        let is_seen = || Some(identity(seen.ok()?) == identity(fs::metadata(directory).ok()?));
+        directory.as_os_str().len() + DUMP.len() < LONGEST && is_seen() == Some(true)
     }
 
     /// Returns true if this process, with the rights that it has now, can read a file that the JVM sees.
@@ -165,6 +235,7 @@ impl<'a> View<'a> {
             // There is none, or one that a JVM has left which had the same number.
             Err(_) => {}
         }
+        process.is_hotspot()?;
         process.takes_signals()?;
         // A stopped JVM would print a thread dump when it continues: no command waits for the socket by then.
         not_stopped(process)?;
@@ -229,6 +300,11 @@ impl<'a> View<'a> {
     }
 }
 
+/// Returns the values that identify a file.
+fn identity(file: Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
 /// Returns the process that opened the socket to which this one is connected.
 fn listener(stream: &UnixStream) -> io::Result<libc::pid_t> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
@@ -253,46 +329,70 @@ fn not_stopped(process: &Process) -> Result<(), String> {
     Err(format!("the JVM {process} is stopped by a signal; continue it with kill -CONT {process}"))
 }
 
-/// Copies of libraries in a new directory in the `/tmp` of a JVM, which are for its user alone.
+/// A new directory in the `/tmp` of a JVM, which is for its user alone. Removed with its files unless it is kept.
+struct Temporary {
+    directory: Directory,
+    /// The name that it has in `/tmp`, and `/tmp`.
+    name: PathBuf,
+    tmp: Directory,
+    is_kept: bool,
+}
+
+impl Temporary {
+    fn create(view: &View<'_>) -> io::Result<Self> {
+        let tmp = view.tmp()?;
+        let (directory, name) = tmp.create_directory("jvmpi-")?;
+        Ok(Self { directory, name, tmp, is_kept: false })
+    }
+
+    /// Returns its path as the JVM sees it.
+    fn path(&self) -> PathBuf {
+        Path::new("/tmp").join(&self.name)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        // Another process may have removed files, or put something there.
+        for file in self.directory.names().unwrap_or_default() {
+            let _ = self.directory.remove(&file);
+        }
+        let _ = self.tmp.remove(self.name.as_os_str());
+    }
+}
+
+/// Copies of libraries in a temporary directory of a JVM.
 struct Copies {
-    /// The directory, the name that it has in `/tmp`, and `/tmp`.
-    tmp: Option<(Directory, PathBuf, Directory)>,
+    place: Option<Temporary>,
     files: Vec<OsString>,
-    are_kept: bool,
 }
 
 impl Copies {
     /// Copies a library; returns its path as the JVM sees it.
     fn add(&mut self, view: &View<'_>, name: &OsStr, mut library: File) -> io::Result<PathBuf> {
-        if self.tmp.is_none() {
-            let tmp = view.tmp()?;
-            let (directory, name) = tmp.create_directory("jvmpi-")?;
-            self.tmp = Some((directory, name, tmp));
-        }
-        let Some((directory, directory_name, _)) = &self.tmp else { unreachable!() };
-        let mut copy = directory.create(name)?;
+        let place = match &mut self.place {
+            Some(place) => place,
+            none => none.insert(Temporary::create(view)?),
+        };
+        let mut copy = place.directory.create(name)?;
         self.files.push(name.to_owned());
         library.rewind()?;
         io::copy(&mut library, &mut copy)?;
-        Ok(Path::new("/tmp").join(directory_name).join(name))
+        Ok(place.path().join(name))
+    }
+
+    fn keep(&mut self, is_kept: bool) {
+        if let Some(place) = &mut self.place {
+            place.is_kept = is_kept;
+        }
     }
 
     /// Returns true if the JVM has loaded one of them.
     fn are_loaded_by(&self, process: &Process) -> bool {
         self.files.iter().any(|name| process.loaded(name).is_some())
-    }
-}
-
-impl Drop for Copies {
-    fn drop(&mut self) {
-        let Some((directory, name, tmp)) = self.tmp.as_ref().filter(|_| !self.are_kept) else {
-            return;
-        };
-        // Another process may have removed them, or put something there.
-        for file in &self.files {
-            let _ = directory.remove(file);
-        }
-        let _ = tmp.remove(name.as_os_str());
     }
 }
 

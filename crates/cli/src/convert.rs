@@ -58,7 +58,7 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
             profile::write_difference(older, newer, weight.unwrap_or(Weight::CpuSamples), out)
                 .map(|()| Vec::new())
         }
-        None => output.write(&name_of(&arguments.from), &file, None, out),
+        None => output.write(&name_of(&arguments.from), &file, None, None, out),
     };
     let said = if to_standard_output {
         let mut out = BufWriter::new(io::stdout().lock());

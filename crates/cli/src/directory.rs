@@ -3,7 +3,7 @@
 //! A path there may lead anywhere, because its owner can put a symbolic link at any place of it at any time. So
 //! nothing here is found by a path from this process's own root, and nothing is created through a link.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -143,6 +143,15 @@ impl Directory {
         Ok((Self(created), name.into()))
     }
 
+    /// Returns the names of its files.
+    ///
+    /// # Errors
+    /// Returns the error of the system.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let entries = fs::read_dir(format!("/proc/self/fd/{}", self.0.as_raw_fd()))?;
+        entries.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
     /// Removes a file, or a directory that is empty.
     ///
     /// # Errors
@@ -166,10 +175,18 @@ impl Directory {
 /// # Errors
 /// Returns one line if the directory cannot be created.
 pub fn temporary(prefix: &str) -> Result<TempDir, String> {
+    temporary_in(&std::env::temp_dir(), prefix)
+}
+
+/// Creates such a directory in this one.
+///
+/// # Errors
+/// Returns one line if the directory cannot be created.
+pub fn temporary_in(place: &Path, prefix: &str) -> Result<TempDir, String> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix).permissions(fs::Permissions::from_mode(0o700));
-    let failed = |error| format!("no directory in {}: {error}", std::env::temp_dir().display());
-    builder.tempdir().map_err(failed)
+    let failed = |error| format!("no directory in {}: {error}", place.display());
+    builder.tempdir_in(place).map_err(failed)
 }
 
 fn open_at(
@@ -318,6 +335,7 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(&path.join("file"))), (0o700, 0o600));
         assert_ne!(root.create_directory("jvmpi-").unwrap().1, name);
+        assert_eq!(directory.names().unwrap(), ["file"]);
         directory.remove(OsStr::new("file")).unwrap();
         root.remove(name.as_os_str()).unwrap();
         assert!(!path.exists());

@@ -3,6 +3,7 @@
 //! A command is a file: its arguments, from which clap makes the help, the completions and the
 //! manual page, and what it does.
 
+mod about;
 mod agent;
 mod answer;
 mod attach;
@@ -15,10 +16,12 @@ mod doctor;
 mod dump;
 mod failure;
 mod generated;
+mod heap;
 mod installation;
 mod launch;
 mod output;
 mod process;
+mod progress;
 mod record;
 mod replay;
 mod report;
@@ -45,6 +48,7 @@ struct Arguments {
 enum Command {
     Record(record::Arguments),
     Top(top::Arguments),
+    Heap(heap::Arguments),
     Check(check::Arguments),
     Run(run::Arguments),
     Doctor(doctor::Arguments),
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
     let done = match arguments.command {
         Command::Record(arguments) => record::record(&arguments),
         Command::Top(arguments) => top::top(&arguments),
+        Command::Heap(arguments) => heap::heap(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),

@@ -6,7 +6,7 @@ use jvmpi_formats::profile::{
 use jvmpi_report::Recording;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The output made of a profile.
 pub struct Output {
@@ -17,8 +17,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Writes the profile of a file of this name, which may just have been recorded. Returns the data that the output
-    /// could not hold, or the fault of the profile's file.
+    /// Writes the profile of a file of this name, which may just have been recorded. A page gets the objects of `heap` in
+    /// place of the file's own. Returns the data that the output could not hold, or the fault of the profile's file.
     ///
     /// # Errors
     /// Returns the error of `out`.
@@ -26,6 +26,7 @@ impl Output {
         &self,
         name: &str,
         file: &File,
+        heap: Option<&File>,
         recording: Option<&Recording>,
         out: &mut dyn Write,
     ) -> io::Result<Vec<String>> {
@@ -46,7 +47,7 @@ impl Output {
                 let mut out = out;
                 match recording {
                     Some(recording) => {
-                        jvmpi_report::write_recorded(name, file, recording, &mut out)?;
+                        jvmpi_report::write_recorded(name, file, heap, recording, &mut out)?;
                     }
                     None => jvmpi_report::write_files(&[(name, file)], &mut out)?,
                 }
@@ -95,6 +96,26 @@ impl NewFile {
             .and_then(|written| self.file.flush().map(|()| written))
             .and_then(|written| self.place.finish().map(|()| written))
             .map_err(|error| cannot_write(self.place.path(), &error))
+    }
+}
+
+impl NewFile {
+    /// Returns the directory from which a file can become the output by [`Self::replace_with`].
+    ///
+    /// # Errors
+    /// Returns one line if it is not accessible.
+    pub fn directory(&self) -> Result<PathBuf, String> {
+        let temporary = std::env::temp_dir();
+        let place = self.place.directory().unwrap_or(&temporary);
+        place.canonicalize().map_err(|error| cannot_write(place, &error))
+    }
+
+    /// Makes another file the output. It must be in the file system of [`Self::directory`].
+    ///
+    /// # Errors
+    /// Returns one line if that fails.
+    pub fn replace_with(self, other: &Path) -> Result<(), String> {
+        self.place.replace_with(other).map_err(|error| cannot_write(self.place.path(), &error))
     }
 }
 

@@ -136,6 +136,21 @@ impl Process {
         CpuTimeout::new(time, vec![self.number.unsigned_abs()])
     }
 
+    /// Checks that the JVM speaks HotSpot's attach protocol.
+    ///
+    /// # Errors
+    /// Returns an error if it is OpenJ9.
+    pub fn is_hotspot(&self) -> Result<(), String> {
+        let maps = fs::read_to_string(self.directory().join("maps")).unwrap_or_default();
+        if !mapped_files(&maps).any(is_of_openj9) {
+            return Ok(());
+        }
+        Err(format!(
+            "the JVM {self} is OpenJ9, which jvmpi cannot attach to: start the program with the agent; for a heap \
+             dump use jcmd {self} Dump.heap"
+        ))
+    }
+
     /// Checks that SIGQUIT reaches the JVM instead of ending it.
     ///
     /// # Errors
@@ -162,6 +177,11 @@ impl Process {
         Err(format!("process {self}: {}", io::Error::last_os_error()))
     }
 
+    /// Returns true if the process has the user and the group of this one.
+    pub fn is_of_this_user(&self) -> bool {
+        Identity::of_this_process().has_the_user_of(&self.identity)
+    }
+
     /// Acts as the process's user while it lives: JVMs trust nobody else, older ones not even root.
     ///
     /// # Errors
@@ -175,6 +195,13 @@ impl Process {
             return Err(format!("process {self} belongs to {user}: run jvmpi as {user} or root"));
         }
         Ok(user)
+    }
+
+    /// Returns true if its environment has this variable with this value.
+    pub fn has_variable(&self, name: &str, value: &str) -> bool {
+        let environment = fs::read(self.directory().join("environ")).unwrap_or_default();
+        let variable = format!("{name}={value}");
+        environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
     }
 
     /// Returns its command line, with spaces between the arguments.
@@ -234,6 +261,11 @@ fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
     // Addresses, permissions, offset, device, inode and path, which may have blanks in it.
     let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
     paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path))
+}
+
+/// Returns true for a library of OpenJ9, such as `libj9vm29.so`.
+fn is_of_openj9(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.starts_with("libj9vm"))
 }
 
 /// Returns the name without the version: `libfoo.so` for `libfoo.so.1`.
@@ -345,6 +377,12 @@ mod tests {
                     7f04-7f05 r--p 00000000 08:01 43   /opt/jvmpi/lib/libjvmpi.so\n";
         let files: Vec<_> = mapped_files(maps).collect();
         assert_eq!(files, ["/opt/my jdk/lib/server/libjvm.so", "/opt/jvmpi/lib/libjvmpi.so"]);
+    }
+
+    #[test]
+    fn openj9_is_recognized_by_its_library() {
+        assert!(is_of_openj9("/opt/jdk/lib/default/libj9vm29.so"));
+        assert!(!is_of_openj9("/opt/libj9vm29.so/lib/server/libjvm.so"));
     }
 
     #[test]

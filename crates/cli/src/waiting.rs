@@ -8,7 +8,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Ends waits for a JVM: at a signal to this command, or when the time is over that the user has given.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    /// The time of the signal.
-    interrupted: Arc<OnceLock<Instant>>,
+    /// The time of the first signal since the wait began.
+    interrupted: Arc<Mutex<Option<Instant>>>,
     end: Option<Instant>,
     /// The time of its own that a JVM has for its answer after the user's time is over. For a JVM that is stopped or hangs,
     /// that is as long on the clock. A JVM that loads the agent on a busy machine gets longer.
@@ -55,13 +55,23 @@ impl Waiting {
 
     /// Ends all waits.
     pub fn interrupt(&self) {
-        self.interrupted.get_or_init(Instant::now);
+        self.interrupted().get_or_insert_with(Instant::now);
+    }
+
+    /// Returns a wait that later signals end. It has no time limit.
+    pub fn renewed(&self) -> Self {
+        *self.interrupted() = None;
+        Self { interrupted: Arc::clone(&self.interrupted), ..Self::default() }
+    }
+
+    fn interrupted(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.interrupted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// # Errors
     /// Returns the reason if the wait for an answer of the process is over.
     pub fn check(&self, process: &Process) -> Result<(), String> {
-        if self.interrupted.get().is_some_and(|since| since.elapsed() >= GRACE) {
+        if self.interrupted().is_some_and(|since| since.elapsed() >= GRACE) {
             return Err(format!("interrupted before the JVM {process} answered"));
         }
         if self.end.is_some_and(|end| end <= Instant::now()) && self.is_idle(process) {
@@ -181,6 +191,18 @@ fn connect_now(path: &Path) -> io::Result<UnixStream> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signals_of_the_past_do_not_end_a_renewed_wait() {
+        let waiting = Waiting::for_at_most(Some(Duration::ZERO), false);
+        waiting.interrupt();
+        let renewed = waiting.renewed();
+        thread::sleep(GRACE);
+        assert_eq!(renewed.check(&Process::this()), Ok(()));
+        waiting.interrupt();
+        thread::sleep(GRACE);
+        assert!(renewed.check(&Process::this()).unwrap_err().starts_with("interrupted"));
+    }
 
     #[test]
     fn answer_of_more_than_64_kib_is_refused() {

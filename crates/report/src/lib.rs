@@ -35,30 +35,33 @@ pub fn write(inputs: &[Input<'_>], out: &mut impl Write) -> io::Result<()> {
 /// Writes the page of files under the given names, with the objects of the last heap dump of each. Unreadable
 /// data is left out, and the page mentions it.
 pub fn write_files(files: &[(&str, &File)], out: &mut impl Write) -> io::Result<()> {
-    write_all(files, None, out)
+    write_all(files, None, None, out)
 }
 
-/// Writes the page of a file that was just recorded.
+/// Writes the page of a file that was just recorded, with the objects of another file if there is one.
 pub fn write_recorded(
     name: &str,
     file: &File,
+    heap: Option<&File>,
     recording: &Recording,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    write_all(&[(name, file)], Some(recording), out)
+    write_all(&[(name, file)], heap, Some(recording), out)
 }
 
 fn write_all(
     files: &[(&str, &File)],
+    heap: Option<&File>,
     recording: Option<&Recording>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let mut heaps = Vec::new();
     for (_, file) in files {
-        let problem = file.problem().map(|problem| problem.to_string());
-        heaps.push(match file.profile().heap_dumps().next_back() {
+        let dumped = heap.unwrap_or(file);
+        let problem = file.problem().or(dumped.problem()).map(|problem| problem.to_string());
+        heaps.push(match dumped.profile().heap_dumps().next_back() {
             Some(dump) => {
-                let (graph, cut) = heap::read(file, dump).map_err(io::Error::other)?;
+                let (graph, cut) = heap::read(dumped, dump).map_err(io::Error::other)?;
                 (Some(graph), problem.or(cut.map(|cut| cut.to_string())))
             }
             None => (None, problem),

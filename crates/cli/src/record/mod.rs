@@ -1,22 +1,24 @@
 //! `jvmpi record`: profiles a program that it starts, or a JVM that runs already.
 
-mod about;
-mod progress;
+mod heaps;
 mod received;
 
+use crate::about;
 use crate::agent::Agent;
 use crate::channel::{self, Channel, Connection, Entrance};
 use crate::convert::name_of;
 use crate::failure::{Failure, NOT_STARTED};
+use crate::heap::HeapDump;
 use crate::launch::{not_executed, with_jvm_option};
 use crate::output::{NewFile, Output};
 use crate::process::Process;
+use crate::progress::Progress;
 use crate::signals::{self, Signal};
 use crate::waiting::Waiting;
 use clap::value_parser;
+use heaps::Heaps;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::{self, File, Format, Weight, printable};
-use progress::Progress;
 use received::Received;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -46,6 +48,7 @@ const OUTPUT: &str = "Output";
 #[command(after_help = "Examples:\n  \
     jvmpi record -o profile.svg -- java -jar app.jar\n  \
     jvmpi record --alloc -o profile.html --pid 4711 --duration 30\n  \
+    jvmpi record --heap -o profile.html -- java -jar app.jar\n  \
     jvmpi record --calls --setting 'exclude=java.*' -o calls.html -- ./gradlew run")]
 #[command(override_usage = "jvmpi record [OPTIONS] -- PROGRAM...\n       \
                             jvmpi record [OPTIONS] --pid PID")]
@@ -62,6 +65,9 @@ pub struct Arguments {
     /// Record where threads wait for monitors and locks; with --pid, only for monitors
     #[arg(long, help_heading = WHAT)]
     locks: bool,
+    /// Also dump the heap at the end: into an .html report, or into NAME-heap.hprof next to other files
+    #[arg(long, help_heading = WHAT)]
+    heap: bool,
     /// Output file
     #[arg(short, long, value_name = "FILE", default_value = "profile.svg", help_heading = OUTPUT)]
     output: PathBuf,
@@ -161,6 +167,7 @@ impl Arguments {
         let alloc_depth = self.depth.unwrap_or(ALLOC_DEPTH);
         options.push(format!("interval={},depth={depth},allocdepth={alloc_depth}", self.interval));
         options.push(format!("thread={threads},cutoff=0,verbose=n"));
+        options.extend(self.heap.then(|| "hold=y".into()));
         options.join(",")
     }
 }
@@ -191,6 +198,8 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     agent.attach(&process, &waiting)?;
 
     let mut recording = Recording::new(events, arguments.every, progress);
+    recording.heaps =
+        files.heap_directory()?.map(|directory| Heaps::new(directory, waiting.clone()));
     // HPROF has connected while it was loaded.
     while recording.jvms.is_empty() {
         waiting.check(&process)?;
@@ -216,7 +225,8 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
     let files = Files::create(arguments).map_err(not_started)?;
     let (sender, events) = mpsc::sync_channel(WAITING);
-    hear_signals(&sender, &Waiting::default());
+    let waiting = Waiting::default();
+    hear_signals(&sender, &waiting);
     let channel = Channel::open(None).map_err(not_started)?;
     let options = format!("{},{}", arguments.hprof_options(), channel.option());
     let mut program = Agent::hprof(&options)
@@ -225,6 +235,8 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .map_err(not_started)?;
     let (variable, secret) = channel.secret();
     program.env(variable, secret);
+    let heaps = files.heap_directory().map_err(not_started)?;
+    let heaps = heaps.map(|directory| Heaps::of_program(directory, waiting, channel.secret()));
     let entrance = serve(channel, &sender);
     let program = signals::pass_to(&mut program).spawn();
     let program = program.map_err(|error| not_executed(&arguments.program[0], &error))?;
@@ -233,7 +245,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     about.interval = arguments.sampling_interval();
 
     let mut recording = Recording::new(events, arguments.every, Progress::title());
-    recording.program = Some(program);
+    (recording.program, recording.heaps) = (Some(program), heaps);
     // Processes that the program leaves running are not waited for.
     recording.until(arguments.duration, |recording| recording.ended.is_some());
     let caught_up = entrance.knock().map_err(|error| format!("own port: {error}"));
@@ -298,6 +310,8 @@ struct Jvm {
     closed: Option<Instant>,
     /// The reason why the data that it has sent is invalid.
     problem: Option<String>,
+    /// Its heap dump, or the reason why there is none.
+    heap: Result<HeapDump, String>,
 }
 
 /// Maximum number of queued events. Senders wait when the queue is full, so that it does not grow with what a
@@ -314,7 +328,8 @@ impl Jvm {
     fn new(connection: Connection, every: Duration) -> Self {
         let due = if every.is_zero() { None } else { Instant::now().checked_add(every) };
         let received = Received::default();
-        Self { connection, received, asked: None, due, closed: None, problem: None }
+        let heap = Err("the JVM did not answer".into());
+        Self { connection, received, asked: None, due, closed: None, problem: None, heap }
     }
 
     fn is_open(&self) -> bool {
@@ -375,7 +390,7 @@ impl Jvm {
         };
         let is_whole = has_told_all || taken.is_some();
         warnings.extend(warning);
-        Some(Recorded { file, is_whole, warnings })
+        Some(Recorded { file, is_whole, warnings, heap: self.heap })
     }
 }
 
@@ -386,6 +401,8 @@ struct Recorded {
     is_whole: bool,
     /// The warnings about it.
     warnings: Vec<String>,
+    /// The JVM's heap dump, or the reason why there is none.
+    heap: Result<HeapDump, String>,
 }
 
 /// The state of a recording.
@@ -397,6 +414,8 @@ struct Recording {
     unknown: BTreeSet<usize>,
     /// The connection that was made when the program had ended.
     knocked: Option<usize>,
+    /// Makes the heap dumps, if the user wants any.
+    heaps: Option<Heaps>,
     /// The process that was attached to.
     process: Option<Process>,
     /// The program that was started.
@@ -419,6 +438,7 @@ impl Recording {
             jvms,
             unknown: BTreeSet::new(),
             knocked: None,
+            heaps: None,
             process: None,
             program: None,
             ended: None,
@@ -521,6 +541,12 @@ impl Recording {
                 self.unknown.remove(&number);
                 if let Some(jvm) = self.jvms.get_mut(&number) {
                     jvm.closed = Some(Instant::now());
+                    if let Some(heaps) = &self.heaps {
+                        self.progress.show_dumping();
+                        jvm.heap = heaps.dump(&jvm.received, self.process.as_ref());
+                    }
+                    // A JVM at its end waits for this.
+                    jvm.connection.close();
                 }
             }
             Event::Signal(signal) => {
@@ -555,6 +581,8 @@ struct Files<'a> {
     path: &'a Path,
     first: NewFile,
     output: Output,
+    /// True if there are heap dumps.
+    with_heap: bool,
 }
 
 impl<'a> Files<'a> {
@@ -562,7 +590,13 @@ impl<'a> Files<'a> {
         let path = arguments.output.as_path();
         let format = Format::of_path(path).map_err(|error| error.to_string())?;
         let weight = arguments.weight.as_deref().map(str::parse).transpose()?;
-        Ok(Self { path, first: NewFile::create(path)?, output: Output { format, weight } })
+        let first = NewFile::create(path)?;
+        Ok(Self { path, first, output: Output { format, weight }, with_heap: arguments.heap })
+    }
+
+    /// Returns the directory for heap dumps, if there are any.
+    fn heap_directory(&self) -> Result<Option<PathBuf>, String> {
+        self.with_heap.then(|| self.first.directory()).transpose()
     }
 
     /// Writes the profile of each JVM: the first into the file that the user has named, others into files
@@ -590,25 +624,49 @@ impl<'a> Files<'a> {
                     .into(),
             );
         }
+        let format = self.output.format;
         let mut place = Some(self.first);
-        for (number, Recorded { file, warnings, .. }) in (1..).zip(&recorded) {
+        let mut without_heap = Vec::new();
+        for (number, Recorded { file, warnings, heap, .. }) in (1..).zip(&recorded) {
             let path = if number == 1 {
                 self.path.to_owned()
             } else {
-                numbered(self.path, number, self.output.format)
+                numbered(self.path, number, format)
             };
             let place = place.take().map_or_else(|| NewFile::create(&path), Ok)?;
-            let said =
-                place.finish(|out| self.output.write(&name_of(&path), file, Some(about), out))?;
+            let heap = heap.as_ref().map_err(String::clone);
+            let in_page = (self.with_heap && format == Format::Html)
+                .then(|| heap.clone().and_then(HeapDump::open));
+            let in_file = (self.with_heap && format != Format::Html).then_some(heap);
+            let objects = in_page.as_ref().and_then(|opened| opened.as_ref().ok());
+            let said = place.finish(|out| {
+                self.output.write(&name_of(&path), file, objects, Some(about), out)
+            })?;
             for line in said.iter().chain(warnings) {
                 eprintln!("jvmpi: warning: {}: {}", path.display(), printable(line));
             }
-            eprintln!("jvmpi: {} {}", path.display(), summary(file));
+            eprintln!("jvmpi: {} {}", path.display(), summary(file, objects.is_some()));
+            let moved = in_file.map(|heap| {
+                let path = beside(&path, format);
+                heap?.give_name(NewFile::create(&path)?)?;
+                eprintln!("jvmpi: {} has the heap", path.display());
+                Ok(())
+            });
+            let failure = in_page.and_then(Result::err).or(moved.and_then(Result::err));
+            without_heap.extend(failure.map(|why| (path, why)));
         }
         if !recorded.iter().any(|recorded| recorded.is_whole) {
             return Err(
                 "no profile is complete: if the JVM is killed, use a smaller --every".into()
             );
+        }
+        if let Some((_, why)) =
+            without_heap.first().filter(|_| without_heap.len() == recorded.len())
+        {
+            return Err(format!("there is no heap dump: {why}"));
+        }
+        for (path, why) in without_heap {
+            eprintln!("jvmpi: warning: {}: no heap dump: {}", path.display(), printable(&why));
         }
         if recorded.len() < all {
             let silent = all - recorded.len();
@@ -620,14 +678,26 @@ impl<'a> Files<'a> {
 
 /// Adds a number to a file name: `profile-2.svg` for `profile.svg`.
 fn numbered(path: &Path, number: u32, format: Format) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.len() - format.extension().len();
-    let (stem, extension) = name.split_at_checked(stem).unwrap_or((&name, ""));
+    let (stem, extension) = split(path, format);
     path.with_file_name(format!("{stem}-{number}{extension}"))
 }
 
+/// Returns the name of the heap dump next to a file: `profile-heap.hprof` for `profile.svg`.
+fn beside(path: &Path, format: Format) -> PathBuf {
+    let (stem, _) = split(path, format);
+    path.with_file_name(format!("{stem}-heap{}", Format::Binary.extension()))
+}
+
+/// Splits a file name in front of its extension.
+fn split(path: &Path, format: Format) -> (String, String) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.len() - format.extension().len();
+    let (stem, extension) = name.split_at_checked(stem).unwrap_or((&name, ""));
+    (stem.to_owned(), extension.to_owned())
+}
+
 /// Summarizes the contents of a profile in a few words.
-fn summary(file: &File) -> String {
+fn summary(file: &File, has_heap: bool) -> String {
     let profile = file.profile();
     let received = Weight::of(profile).into_iter().map(|weight| {
         let sum: u64 = profile::stacks(profile, weight).iter().map(|stack| stack.value).sum();
@@ -638,7 +708,7 @@ fn summary(file: &File) -> String {
             _ => format!("{sum} {}", weight.name()),
         }
     });
-    let received: Vec<_> = received.collect();
+    let received: Vec<_> = received.chain(has_heap.then(|| "the heap".into())).collect();
     if received.is_empty() {
         "is empty: nothing was recorded".into()
     } else {

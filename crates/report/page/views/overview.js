@@ -2,8 +2,7 @@
 
 const ROWS = 6;
 
-// What a profiler would have to be told for what is not in the files: options of HPROF and, if that can record it,
-// of `jvmpi record`.
+// What a profiler would have to be told for what is not in the files: options of HPROF and of `jvmpi record`.
 const WANTED = [
   [
     () => tableOf('samples') || tableOf('times'),
@@ -12,7 +11,7 @@ const WANTED = [
     'record --cpu or --calls',
   ],
   [() => tableOf('sites'), 'allocation sites', 'heap=sites', 'record --alloc'],
-  [() => data.heaps.some(Boolean), 'the heap’s objects', 'heap=dump'],
+  [() => data.heaps.some(Boolean), 'the heap’s objects', 'heap=dump', 'record --heap'],
   [
     () => tableOf('monitors') || data.monitor_dumps.some((dumps) => dumps.length),
     'monitors',
@@ -29,7 +28,7 @@ function overview() {
   if (tableOf('sites')) cards.push(sitesCard());
   if (data.heaps.some(Boolean)) cards.push(heapCard());
   if (tableOf('monitors')) cards.push(monitorsCard());
-  const missing = WANTED.filter(([there, , , option]) => !there() && (option || !recorded));
+  const missing = WANTED.filter(([there]) => !there());
   return h(
     'div',
     {},

@@ -73,7 +73,7 @@ fn recording_is_named_and_shown_as_time(browser: &mut Browser) {
     assert_eq!(
         browser.text("main .hint"),
         "Not in this file: CPU time (record --cpu or --calls); allocation sites (record --alloc); \
-         monitors (record --locks)."
+         the heap’s objects (record --heap); monitors (record --locks)."
     );
 }
 

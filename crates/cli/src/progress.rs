@@ -1,4 +1,4 @@
-//! The progress of a recording, on the terminal.
+//! The progress of a recording or a heap dump, on the terminal.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -36,6 +36,13 @@ impl Progress {
         if let Self::Line(of) = self {
             let rewriting = if rewrites { " and rewriting its classes" } else { "" };
             say(format_args!("\rattaching to {of}{rewriting}; the program continues\x1b[K"));
+        }
+    }
+
+    /// Shows that the heap is being dumped.
+    pub fn show_dumping(&self) {
+        if let Self::Line(of) = self {
+            say(format_args!("\rdumping the heap of {of}, which is stopped meanwhile\x1b[K"));
         }
     }
 
