@@ -1,10 +1,10 @@
-//! Measures the time and the memory of a heap dump, compared with the VM's own dump of the same heap and with a minimal
-//! heap walk.
+//! Measures the time and the memory of a heap dump, compared with `jvmpi heap`, the VM's own dump of the same heap and a
+//! minimal heap walk.
 
 use std::process::Command;
 
 use compat_tests::jdk::Jdk;
-use compat_tests::text;
+use compat_tests::{build, text};
 
 use super::comparison::{Figure, Side, compare};
 use super::{floor, program, rows};
@@ -12,11 +12,13 @@ use super::{floor, program, rows};
 /// The numbers of objects, each with its number of runs.
 const HEAPS: [(&str, usize); 3] = [("500_000", 7), ("2_000_000", 5), ("8_000_000", 3)];
 
-/// Compares the floor agent and `heap_walk.c` on heaps of several sizes.
+/// Compares the floor agent, `heap_walk.c` and `jvmpi heap` on heaps of several sizes.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     let classes = floor::classes()?;
     let floor = format!("-agentpath:{}", text(&floor::agent("heapwalk")?)?);
     let shim = program::shim(jdk, "heap_walk", "")?;
+    let command = format!("jvmpi={}", text(&build::command()?)?);
+    let command = program::shim(jdk, "heap_walk", &command)?;
     let figures = [
         Figure { name: "first dump, s", digits: 3, cost: true },
         Figure { name: "second dump, s", digits: 3, cost: true },
@@ -29,6 +31,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
         let sides = [
             Side { name: "floor", run: Box::new(|| work(&floor)) },
             Side { name: "shim, heap_walk.c", run: Box::new(|| work(&shim)) },
+            Side { name: "jvmpi heap", run: Box::new(|| work(&command)) },
         ];
         compare(&figures, &sides, rounds)?;
     }
