@@ -912,8 +912,8 @@ fn names_in(directory: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// A dump has exactly the reachable objects, in each format; with `--all`, unreachable ones too. It replaces a file
-/// in its place, is its owner's alone, and leaves nothing beside it.
+/// A dump has exactly the reachable objects, in each format; with `--all`, unreachable ones too. The file replaces an
+/// existing one, and only its owner has access. Nothing else is left in the directory.
 fn heap_dump_has_the_objects_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "heap")?;
     let mut java = vm.java("Profiled")?.argument("objects").argument("wait").start()?;
