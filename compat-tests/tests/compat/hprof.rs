@@ -13,7 +13,9 @@ use compat_tests::run::{Launch, Outcome, Running, Vm};
 use compat_tests::{build, text};
 use jvmpi_formats::hprof::control::{Command, Control, SiteFlags};
 use jvmpi_formats::profile::heap::{Elements, Record};
-use jvmpi_formats::profile::{self, File, Monitor, MonitorTime, Profile, TraceSerial, Value};
+use jvmpi_formats::profile::{
+    self, File, Monitor, MonitorTime, Profile, TraceSerial, Value, WallState, Weight,
+};
 
 use crate::assert::equal;
 use crate::cases;
@@ -25,6 +27,7 @@ cases![
     samples_follow_the_time,
     samples_of_many_threads.under_load(),
     samples_without_suspending,
+    wall_clock_samples_show_the_state_of_each_thread,
     samples_of_virtual_threads.since(21),
     times_of_virtual_threads_are_counted_once.since(21),
     allocation_sites.on_every_gc(),
@@ -188,6 +191,52 @@ fn samples_are_shared(
         }
     }
     Err(format!("{all} samples"))
+}
+
+/// The samples of a thread add up to its time, in its state.
+///
+/// A sample stands for the time since the previous one of its thread, so the sum is off by at most one such time at
+/// each end. On a busy machine the sampler may be late, so the program gets more time until that is little.
+fn wall_clock_samples_show_the_state_of_each_thread(vm: &Vm<'_>) -> Result<(), String> {
+    let mut result = Ok(());
+    for millis in [1_500, 6_000, 24_000] {
+        result = states_in_the_file(vm, "states.txt", millis)
+            .and_then(|()| states_in_the_file(vm, "states.hprof", millis));
+        if result.is_ok() {
+            break;
+        }
+    }
+    result
+}
+
+fn states_in_the_file(vm: &Vm<'_>, name: &str, millis: u32) -> Result<(), String> {
+    let file = vm.file(name);
+    let options = format!("cpu=wall,interval=5,depth=8,cutoff=0,thread=y,file={}", text(&file)?);
+    let java = with_hprof(vm.java("WallStates")?, &options)?;
+    let outcome = java.argument(&millis.to_string()).run()?;
+    let expected = outcome.expects.one("expect")?;
+    let (held, life) = (expected.int("held")?, expected.int("life")?);
+    let file = read(&file)?;
+    let profile = file.profile();
+    equal("weights", Weight::of(profile), vec![Weight::WallSamples])?;
+    let stacks = profile::stacks(profile, Weight::WallSamples);
+    let slack = held / 10;
+    for state in WallState::ALL {
+        let own = stacks.iter().filter(|stack| {
+            let thread = profile.threads.get(&stack.thread);
+            thread.is_some_and(|thread| profile.names.get(thread.name) == state.name())
+        });
+        let in_state = own.filter(|stack| stack.state == Some(state));
+        let time = 5 * in_state.map(|stack| stack.value as i64).sum::<i64>();
+        let bounds = held - slack..=life + slack;
+        ensure!(bounds.contains(&time), "{}: {time} ms, not {bounds:?}; {stacks:?}", state.name());
+    }
+    let has_agent = profile.threads.values().any(|thread| {
+        let is_own = profile.names.get(thread.name).starts_with("HPROF");
+        is_own && stacks.iter().any(|stack| stack.thread == thread.serial)
+    });
+    ensure!(!has_agent, "the agent has sampled its own thread");
+    Ok(())
 }
 
 /// On their carriers, and as threads of their own.

@@ -4,7 +4,8 @@ mod fixture;
 
 use fixture::{binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
-    CpuSample, CpuSamples, Format, Profile, Section, TextWriter, TraceSerial, Weight, Writer,
+    BinaryWriter, CpuSample, CpuSamples, File, Format, Frame, Line, Method, Profile, Section,
+    TextWriter, ThreadSerial, TraceSerial, Version, WallState, Weight, Writer, stacks,
     write_difference, write_stacks,
 };
 use prost::Message;
@@ -18,6 +19,11 @@ fn profile() -> Profile {
     let sections = text_sections(&mut profile);
     profile.sections = sections;
     profile
+}
+
+/// The weights of the fixture, which has no wall-clock samples.
+fn weights() -> Vec<Weight> {
+    Weight::ALL.into_iter().filter(|weight| *weight != Weight::WallSamples).collect()
 }
 
 fn written(profile: &Profile, format: Format, weight: Option<Weight>) -> Vec<u8> {
@@ -54,7 +60,7 @@ fn the_name_of_a_file_tells_its_format() {
 #[test]
 fn the_first_weight_of_which_there_is_anything_is_taken() {
     let mut profile = profile();
-    assert_eq!(Weight::of(&profile), Weight::ALL);
+    assert_eq!(Weight::of(&profile), weights());
     let first = |profile: &Profile| written(profile, Format::Collapsed, None);
     assert_eq!(first(&profile), collapsed(&profile, Weight::CpuSamples).as_bytes());
     profile.sections.retain(|section| !matches!(section, Section::CpuSamples(_)));
@@ -101,6 +107,44 @@ fn samples_of_several_dumps_are_summed_up_and_sites_are_not() {
     assert!(samples.contains("Main.main;Main.fib;Main.fib 140\n"), "{samples}");
     let sites = collapsed(&profile, Weight::LiveObjects);
     assert!(sites.contains("java.lang.String 24\n"), "{sites}");
+}
+
+/// The state survives both formats of HPROF, and is a frame and a label elsewhere.
+#[test]
+fn wall_clock_samples_have_the_state_of_the_thread() {
+    let mut profile = Profile::default();
+    let [class, name] = ["Main", "read"].map(|name| profile.names.intern(name));
+    let method = profile.methods.intern(Method { class, name, ..Method::default() });
+    let frame = profile.frames.intern(Frame { method, line: Line::Native });
+    let mut row = |state, samples| {
+        let state = profile.state_frame(state);
+        let trace = profile.traces.intern(ThreadSerial(0), &[state, frame]);
+        CpuSample { trace, samples, hits: samples }
+    };
+    let rows = vec![row(WallState::Native, 7), row(WallState::Parked, 3)];
+    let section: Section = CpuSamples { total: 10, rows, ..CpuSamples::default() }.into();
+    let expected = "Main.read;[native] 7\nMain.read;[parked] 3\n";
+    let text = TextWriter::new(Vec::new(), &profile).unwrap();
+    let binary = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_2).unwrap();
+    let (mut text, mut binary) = (text, binary);
+    text.section(&profile, &section).unwrap();
+    binary.section(&profile, &section).unwrap();
+    for bytes in [text.into_inner(), binary.into_inner()] {
+        let read = File::from_bytes(bytes).unwrap();
+        assert_eq!(Weight::of(read.profile()), [Weight::WallSamples]);
+        assert_eq!(collapsed(read.profile(), Weight::WallSamples), expected);
+        let states = stacks(read.profile(), Weight::WallSamples);
+        let states: Vec<_> = states.iter().map(|stack| stack.state).collect();
+        assert_eq!(states, [Some(WallState::Native), Some(WallState::Parked)]);
+    }
+    profile.sections.push(section);
+    let mut pprof = Vec::new();
+    let packed = written(&profile, Format::Pprof, None);
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut pprof).unwrap();
+    let pprof = String::from_utf8_lossy(&pprof);
+    for name in ["wall_samples", "state", "parked", "[parked]"] {
+        assert!(pprof.contains(name), "{name}");
+    }
 }
 
 #[test]
@@ -343,7 +387,7 @@ fn speedscope_has_every_weight_as_a_profile() {
     let frames = file["shared"]["frames"].as_array().unwrap();
     let profiles = file["profiles"].as_array().unwrap();
     assert_eq!(profiles.len(), 7);
-    for (profile, weight) in profiles.iter().zip(Weight::ALL) {
+    for (profile, weight) in profiles.iter().zip(weights()) {
         assert_eq!(profile["type"], "sampled");
         assert_eq!(profile["name"], weight.title());
         let samples = profile["samples"].as_array().unwrap();

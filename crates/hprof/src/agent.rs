@@ -17,7 +17,7 @@ use jvmpi::{
     Priority, RawMonitor, RawMonitorContended, ReferenceId, Stopped, ThreadId, ThreadLocal,
     ThreadStart, mode,
 };
-use jvmpi_formats::hprof::options::{Cpu, HELP, Options, Request};
+use jvmpi_formats::hprof::options::{HELP, Options, Request};
 use jvmpi_formats::profile::{self, Amount, Format, Monitor, TraceSerial};
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU32;
@@ -98,7 +98,11 @@ impl Hprof {
         work: impl FnOnce(&Arc<Shared>, &mut MultiThreaded<'_>) + Send + 'static,
     ) {
         let shared = Arc::clone(&self.shared);
-        let work = move |jvmpi: &mut MultiThreaded<'_>| work(&shared, jvmpi);
+        let work = move |jvmpi: &mut MultiThreaded<'_>| {
+            lock(&shared.own).insert(jvmpi.thread());
+            work(&shared, jvmpi);
+            lock(&shared.own).remove(&jvmpi.thread());
+        };
         if let Err(why) = jvmpi.create_system_thread(name, priority, work) {
             error(&format_args!("{why}: {} does not run", name.to_string_lossy()));
         }
@@ -156,6 +160,7 @@ impl Agent for Hprof {
             epoch: AtomicU32::new(1),
             of_thread: ThreadLocal::new(jvmpi)?,
             live: Mutex::default(),
+            own: Mutex::default(),
             references: Mutex::default(),
         };
         Ok(Self { shared: Arc::new(shared), dumps: Arc::new(dumps) })
@@ -190,7 +195,7 @@ impl Agent for Hprof {
     fn jvm_init_done(&self, jvmpi: &mut MultiThreaded<'_>) {
         let options = &self.shared.session().options;
         let commands = self.dumps.connection(jvmpi);
-        if options.cpu == Some(Cpu::Samples) || commands.is_some() {
+        if options.samples() || commands.is_some() {
             self.start(jvmpi, c"HPROF CPU profiler", Priority::Maximum, sampler::run);
         }
         if let Some(commands) = commands {

@@ -186,7 +186,7 @@ impl Work {
     fn new(options: &Options, output: Output) -> Self {
         let settings = Settings {
             alloc_traces: options.sites || options.heap_dump,
-            cpu_sampling: options.cpu == Some(Cpu::Samples),
+            cpu_sampling: options.samples(),
             depth: options.depth,
         };
         let profile = Profile {
@@ -255,6 +255,10 @@ impl Work {
             match options.cpu {
                 Some(Cpu::Samples) => {
                     progress.part("CPU usage by sampling running threads");
+                    work.section(shared, session.cpu_samples(options.cutoff, clear))?;
+                }
+                Some(Cpu::Wall) => {
+                    progress.part("elapsed time by sampling all threads");
                     work.section(shared, session.cpu_samples(options.cutoff, clear))?;
                 }
                 Some(Cpu::Times) => {

@@ -1,6 +1,6 @@
 //! The instructions to the sampler.
 
-use jvmpi_formats::hprof::options::{Cpu, Options};
+use jvmpi_formats::hprof::options::Options;
 use std::cell::{Cell, RefCell};
 
 /// A set of threads to be sampled, by their Thread objects.
@@ -54,7 +54,7 @@ pub struct Orders {
 impl Orders {
     /// Returns the instructions that follow from the options.
     pub fn of(options: &Options) -> Self {
-        let sampled = if options.cpu == Some(Cpu::Samples) { Sampled::ALL } else { Sampled::NONE };
+        let sampled = if options.samples() { Sampled::ALL } else { Sampled::NONE };
         Self { sampled: RefCell::new(sampled), end: Cell::new(false) }
     }
 }

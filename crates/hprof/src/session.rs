@@ -228,13 +228,13 @@ impl Session {
         sums
     }
 
-    /// Counts samples.
-    pub fn add_samples(&self, traces: impl IntoIterator<Item = TraceSerial>) {
+    /// Counts samples: a number for each trace.
+    pub fn add_samples(&self, traces: impl IntoIterator<Item = (TraceSerial, u64)>) {
         let mut samples = lock(&self.samples);
-        for trace in traces {
+        for (trace, number) in traces.into_iter().filter(|(_, number)| *number > 0) {
             let count = samples.entry(trace).or_default();
-            count.since_dump += 1;
-            count.all += 1;
+            count.since_dump += number;
+            count.all += number;
         }
     }
 

@@ -12,7 +12,7 @@ use jvmpi::{
     ObjectId, RawMonitor, ThreadId, ThreadLocal, mode,
 };
 use jvmpi_formats::profile::{Amount, ClassSerial, Line, NameId, ThreadSerial, TraceSerial, Type};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +32,8 @@ pub struct Shared {
     /// `jmethodID`, and the number of a thread.
     pub epoch: AtomicU32,
     pub live: Mutex<FxHashMap<ThreadId, Live>>,
+    /// The agent's own threads.
+    pub own: Mutex<FxHashSet<ThreadId>>,
     pub references: Mutex<FxHashMap<usize, (u64, TraceSerial)>>,
 }
 
@@ -121,7 +123,11 @@ impl Shared {
     /// Returns the number of the trace with these frames in this thread.
     pub fn trace(&self, session: &Session, thread: ThreadSerial, frames: &[Frame]) -> TraceSerial {
         let thread = if session.options.threads { thread } else { ThreadSerial(0) };
-        lock(&self.known).trace(thread, frames.iter().map(|frame| self.raw_frame(session, frame)))
+        lock(&self.known).trace(
+            thread,
+            None,
+            frames.iter().map(|frame| self.raw_frame(session, frame)),
+        )
     }
 
     /// Returns the number of the current trace of a thread.

@@ -3,7 +3,7 @@
 use crate::call_times::{self, NewCall};
 use jvmpi_formats::profile::{
     Class, ClassSerial, Frame, FrameId, Line, Method, MethodId, NameId, ObjectId, Profile, StackId,
-    Thread, ThreadSerial, Time, TraceSerial, Type,
+    Thread, ThreadSerial, Time, TraceSerial, Type, WallState,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -292,18 +292,27 @@ impl Symbols {
 
     /// Returns the name of the class of a `jmethodID`, or an empty string if it is not known.
     pub fn class_of(&self, id: usize) -> &str {
-        let method = self.methods.get(&id).and_then(|method| self.profile.methods.get(*method));
-        method.map_or("", |method| self.profile.names.get(method.class))
+        self.name_of(id).0
     }
 
-    /// Returns the number of the trace with these frames (`jmethodID` and line), innermost first.
+    /// Returns the names of the class and the method of a `jmethodID`, or empty strings if it is not known.
+    pub fn name_of(&self, id: usize) -> (&str, &str) {
+        let method = self.methods.get(&id).and_then(|method| self.profile.methods.get(*method));
+        let names = &self.profile.names;
+        method.map_or(("", ""), |method| (names.get(method.class), names.get(method.name)))
+    }
+
+    /// Returns the number of the trace with these frames (`jmethodID` and line), innermost first. The frame of
+    /// `state`, if it is given, precedes them.
     pub fn trace(
         &mut self,
         thread: ThreadSerial,
+        state: Option<WallState>,
         frames: impl IntoIterator<Item = (usize, Line)>,
     ) -> TraceSerial {
         let mut found = std::mem::take(&mut self.frames);
         found.clear();
+        found.extend(state.map(|state| self.profile.state_frame(state)));
         for (method, line) in frames {
             let method = self.method(method);
             found.push(self.profile.frames.intern(Frame { method, line }));
@@ -395,14 +404,14 @@ mod tests {
         known.class_load(class(16, "A", &[100, 200]), TraceSerial(0));
         known.class_load(class(16, "B", &[100]), TraceSerial(0));
         assert_eq!(method_name(&mut known, 100), "A.m100");
-        let old = known.trace(ThreadSerial(0), [(100, Line::Number(1))]);
+        let old = known.trace(ThreadSerial(0), None, [(100, Line::Number(1))]);
         known.class_unload(16);
         known.class_unload(16);
         assert!(known.class(16).is_none());
         known.class_load(class(32, "C", &[100]), TraceSerial(0));
         assert_eq!(method_name(&mut known, 100), "C.m100");
         assert_eq!(method_name(&mut known, 200), "<Unknown>.<Unknown>");
-        assert_ne!(known.trace(ThreadSerial(0), [(100, Line::Number(1))]), old);
+        assert_ne!(known.trace(ThreadSerial(0), None, [(100, Line::Number(1))]), old);
         let unloaded: Vec<_> = known.profile.classes.iter().map(|class| class.unloaded).collect();
         assert_eq!(unloaded, [true, false]);
     }
@@ -446,7 +455,7 @@ mod tests {
                 class(16 + round as u64, &format!("C{round}"), &[round]),
                 TraceSerial(0),
             );
-            known.trace(ThreadSerial(0), [(round, Line::Number(7)), (0, Line::Native)]);
+            known.trace(ThreadSerial(0), None, [(round, Line::Number(7)), (0, Line::Native)]);
             known.thread_start(&NewThread { env: round, ..NewThread::default() }, TraceSerial(1));
             known.thread_end(round.wrapping_sub(1));
             known.class_unload(16 + round as u64);
@@ -471,7 +480,7 @@ mod tests {
         known.class_load(class(32, "B", &[200]), TraceSerial(0));
         let lives = start(&mut known, 1);
         start(&mut known, 2);
-        known.trace(lives, [(100, Line::Number(1)), (200, Line::Native)]);
+        known.trace(lives, None, [(100, Line::Number(1)), (200, Line::Native)]);
         known.thread_end(2);
         known.class_unload(32);
         known.end();

@@ -217,7 +217,7 @@ function legend() {
     : [
         ['application', 'application, a hue for each package'],
         ['jdk', 'JDK'],
-        ['object', 'allocated class or monitor'],
+        ['object', 'allocated class, monitor or thread state'],
       ];
   return h(
     'p',

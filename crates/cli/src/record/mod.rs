@@ -56,6 +56,9 @@ pub struct Arguments {
     /// Sample the stacks of threads that use the CPU (the default)
     #[arg(long, conflicts_with = "calls", help_heading = WHAT)]
     cpu: bool,
+    /// Sample the stacks of all threads, also of waiting ones, with their states: shows the elapsed time
+    #[arg(long, conflicts_with_all = ["cpu", "calls"], help_heading = WHAT)]
+    wall: bool,
     /// Record where objects are allocated, and how many of them are alive
     #[arg(long, help_heading = WHAT)]
     alloc: bool,
@@ -145,15 +148,17 @@ impl Arguments {
         of_locks.into_iter().chain(self.settings.iter().cloned()).collect()
     }
 
-    /// Returns the interval between two CPU samples, if CPU time is sampled.
+    /// Returns the interval between two samples, if threads are sampled.
     fn sampling_interval(&self) -> Option<Duration> {
-        let samples = self.hprof_options().starts_with("cpu=samples");
+        let options = self.hprof_options();
+        let samples = ["cpu=samples", "cpu=wall"].iter().any(|cpu| options.starts_with(cpu));
         samples.then(|| Duration::from_millis(self.interval.into()))
     }
 
     /// Returns the options of HPROF, without the address of the connection.
     fn hprof_options(&self) -> String {
         let cpu = match (self.cpu, self.calls, self.alloc || self.locks) {
+            _ if self.wall => Some("cpu=wall"),
             (_, true, _) => Some("cpu=times"),
             (true, _, _) | (_, _, false) => Some("cpu=samples"),
             _ => None,
@@ -733,6 +738,7 @@ mod tests {
             (&["--alloc"][..], "heap=sites,interval=10,depth=128,allocdepth=16,"),
             (&["--cpu", "--alloc"], "cpu=samples,heap=sites,interval=10,depth=128,allocdepth=16,"),
             (&["--calls"], "cpu=times,interval=10,depth=128,allocdepth=16,"),
+            (&["--wall", "--locks"], "cpu=wall,monitor=y,interval=10,depth=128,allocdepth=16,"),
             (&["--alloc", "--depth", "4"], "heap=sites,interval=10,depth=4,allocdepth=4,"),
         ] {
             let all = [&["record", "--pid", "1"][..], given].concat();

@@ -48,12 +48,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// Returns true if threads are sampled from the start.
+    pub fn samples(&self) -> bool {
+        matches!(self.cpu, Some(Cpu::Samples | Cpu::Wall))
+    }
+
     /// Returns true if the output needs no classes but the names of sampled methods. These are requested when
     /// they are met, because reporting all classes is most of the cost of sampling at the start. A front end can
     /// ask for more at any time.
     pub fn names_methods_only(&self) -> bool {
         let Self { sites, heap_dump, monitor, format, .. } = self;
-        self.cpu == Some(Cpu::Samples)
+        self.samples()
             && !(*sites || *heap_dump || *monitor || *format == Format::Binary)
             && matches!(self.output, Output::File(_))
     }
@@ -64,6 +69,8 @@ impl Options {
 pub enum Cpu {
     /// By looking at what the threads do, every [`Options::interval`].
     Samples,
+    /// Likewise, but all threads whatever they do, so that the samples show the elapsed time.
+    Wall,
     /// By the times at which methods are entered and left.
     Times,
     /// Likewise, written as `java -prof` did: calls, callee, caller, time.
@@ -113,6 +120,8 @@ HPROF: profiles the heap, CPU time and monitors of a program
   cpu=samples|times|old    CPU time by sampling (also cpu=y), by timing
                            each call, or the same in the format of
                            java -prof                                          off
+  cpu=wall                 elapsed time of all threads by sampling, with
+                           their states: running, parked, sleeping, ...        off
   monitor=y|n              time spent waiting for monitors, and their state    n
   file=NAME                output file; %p is the process ID; the ending
                            selects the format: .txt, .hprof (binary),
@@ -224,9 +233,10 @@ impl Given {
             "cpu" => {
                 self.cpu = Some(match value {
                     "samples" | "y" => Cpu::Samples,
+                    "wall" => Cpu::Wall,
                     "times" => Cpu::Times,
                     "old" => Cpu::Old,
-                    _ => return Err("cpu is one of samples, times, old".to_owned()),
+                    _ => return Err("cpu is one of samples, wall, times, old".to_owned()),
                 });
             }
             "monitor" => self.monitor = Some(yes(name, value)?),

@@ -1,6 +1,8 @@
 //! The weights of traces, and the stacks with their weights.
 
-use crate::profile::model::{FramePath, Monitor, NameId, Profile, Site, ThreadSerial, TraceSerial};
+use crate::profile::model::{
+    FramePath, Monitor, NameId, Profile, Site, StackId, ThreadSerial, TraceSerial, WallState,
+};
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::borrow::Cow;
@@ -13,6 +15,8 @@ use std::str::FromStr;
 pub enum Weight {
     /// The CPU samples.
     CpuSamples,
+    /// The wall-clock samples.
+    WallSamples,
     /// The time in the innermost method, in nanoseconds.
     CpuTime,
     /// The bytes that were allocated.
@@ -39,8 +43,9 @@ pub enum Unit {
 
 impl Weight {
     /// All weights, in default order. If none is requested, the first with data in the profile is used.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::CpuSamples,
+        Self::WallSamples,
         Self::CpuTime,
         Self::AllocatedBytes,
         Self::AllocatedObjects,
@@ -63,6 +68,7 @@ impl Weight {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CpuSamples => "cpu-samples",
+            Self::WallSamples => "wall-samples",
             Self::CpuTime => "cpu-time",
             Self::AllocatedBytes => "allocated-bytes",
             Self::AllocatedObjects => "allocated-objects",
@@ -76,6 +82,7 @@ impl Weight {
     pub const fn title(self) -> &'static str {
         match self {
             Self::CpuSamples => "CPU samples",
+            Self::WallSamples => "Wall-clock samples",
             Self::CpuTime => "CPU time",
             Self::AllocatedBytes => "Allocated bytes",
             Self::AllocatedObjects => "Allocated objects",
@@ -88,7 +95,7 @@ impl Weight {
     /// Returns the unit of the weight.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::CpuSamples => Unit::Samples,
+            Self::CpuSamples | Self::WallSamples => Unit::Samples,
             Self::CpuTime | Self::MonitorTime => Unit::Nanoseconds,
             Self::AllocatedBytes | Self::LiveBytes => Unit::Bytes,
             Self::AllocatedObjects | Self::LiveObjects => Unit::Objects,
@@ -121,8 +128,11 @@ pub struct Stack<'a> {
     pub thread: ThreadSerial,
     /// The frames, innermost first.
     pub frames: FramePath<'a>,
-    /// The frame above the innermost one: the class of the allocated object, or of the monitor.
+    /// The frame above the innermost one: the class of the allocated object or of the monitor, or the state of the
+    /// thread in brackets.
     pub subject: Option<Cow<'a, str>>,
+    /// The state of the thread, in wall-clock samples.
+    pub state: Option<WallState>,
     /// The weight.
     pub value: u64,
 }
@@ -141,6 +151,7 @@ pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
 #[derive(Clone, Copy)]
 enum Subject<'a> {
     None,
+    State(WallState, StackId),
     Monitor(NameId),
     Site(&'a Site),
 }
@@ -165,7 +176,16 @@ fn each_row<'a>(
     match weight {
         Weight::CpuSamples => {
             for row in profile.cpu_samples().flat_map(|section| &section.rows) {
-                visit(row.trace, Subject::None, row.samples);
+                if profile.state_of(row.trace).is_none() {
+                    visit(row.trace, Subject::None, row.samples);
+                }
+            }
+        }
+        Weight::WallSamples => {
+            for row in profile.cpu_samples().flat_map(|section| &section.rows) {
+                if let Some((state, stack)) = profile.state_of(row.trace) {
+                    visit(row.trace, Subject::State(state, stack), row.samples);
+                }
             }
         }
         Weight::CpuTime => {
@@ -203,8 +223,13 @@ impl<'a> Sum<'a> {
     fn add(&mut self, trace: TraceSerial, subject: Subject<'a>, value: u64) {
         let Self { profile, places, keys, stacks } = self;
         let profile = *profile;
+        let state = match subject {
+            Subject::State(state, stack) => Some((state, stack)),
+            _ => None,
+        };
         let subject: Option<Cow<'a, str>> = match subject {
             Subject::None => None,
+            Subject::State(state, _) => Some(state.label().into()),
             Subject::Monitor(name) => Some(profile.names.get(name).into()),
             Subject::Site(site) => Some(profile.site_type(site)),
         };
@@ -223,7 +248,11 @@ impl<'a> Sum<'a> {
         places.insert_unique(hash, stacks.len() as u32, |place| keys[*place as usize].0);
         keys.push((hash, trace));
         let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
-        let frames = profile.traces.frames_of(trace);
-        stacks.push(Stack { thread, frames, subject, value });
+        let frames = match state {
+            Some((_, stack)) => profile.traces.path(stack),
+            None => profile.traces.frames_of(trace),
+        };
+        let state = state.map(|(state, _)| state);
+        stacks.push(Stack { thread, frames, subject, state, value });
     }
 }

@@ -25,6 +25,7 @@ function overview() {
   const cards = [];
   for (const measure of measures.filter((measure) => ['cpu-samples', 'cpu-time'].includes(measure.name)))
     cards.push(methodsCard(measure));
+  if (tableOf('wall')) cards.push(statesCard());
   if (tableOf('sites')) cards.push(sitesCard());
   if (data.heaps.some(Boolean)) cards.push(heapCard());
   if (tableOf('monitors')) cards.push(monitorsCard());
@@ -121,7 +122,7 @@ function tiles() {
     { class: 'tiles' },
     measures
       .filter((measure) =>
-        ['cpu-samples', 'cpu-time', 'live-bytes', 'allocated-bytes', 'monitor-time'].includes(measure.name),
+        ['cpu-samples', 'cpu-time', 'wall-samples', 'live-bytes', 'allocated-bytes', 'monitor-time'].includes(measure.name),
       )
       .map((measure) =>
         tile(
@@ -199,6 +200,19 @@ function methodsCard(measure) {
     ? `${measure.title} of methods: largest changes`
     : `${measure.title}: hottest methods`;
   return card(title, to('methods', null, { m: measure.name }), rows, measure.total, measure.unit);
+}
+
+// Where the time goes: the states of the threads.
+function statesCard() {
+  const [measure] = measures.filter((measure) => measure.name === 'wall-samples');
+  const rows = [...byObject(measure)].map(([object, values]) => [classLabel(strings[object]), values]);
+  return card(
+    comparing ? 'Time by thread state: largest changes' : 'Time by thread state',
+    to('flame', null, { m: measure.name }),
+    rows,
+    measure.total,
+    measure.unit,
+  );
 }
 
 function sitesCard() {

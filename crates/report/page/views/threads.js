@@ -5,7 +5,7 @@ function threadsView(page) {
   const kept = measures.filter(
     (measure) =>
       measure.table.thread.some((thread) => thread >= 0) &&
-      ['cpu-samples', 'cpu-time', 'allocated-bytes', 'monitor-time'].includes(measure.name),
+      ['cpu-samples', 'cpu-time', 'wall-samples', 'allocated-bytes', 'monitor-time'].includes(measure.name),
   );
   const values = new Map(kept.map((measure) => [measure, threads.name.map(zeros)]));
   for (const [measure, of] of values) {

@@ -1,6 +1,6 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
-use jvmpi_formats::profile::{Profile, StackId, TraceSerial};
+use jvmpi_formats::profile::{Profile, StackId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -108,17 +108,16 @@ impl Nodes {
         depths
     }
 
-    /// Returns the node of a trace's innermost frame, or 0 for an empty or unknown trace.
-    pub(super) fn of_trace(
+    /// Returns the node of a stack's innermost frame, or 0 for an empty or unknown stack.
+    pub(super) fn of_stack(
         &mut self,
         strings: &mut Strings,
         number: usize,
         profile: &Profile,
-        serial: TraceSerial,
+        mut stack: StackId,
     ) -> u32 {
         let traces = &profile.traces;
         // Walks from the innermost frame to the first stack that has a node, and back.
-        let mut stack = traces.frames_of(serial).id();
         let mut without_node = Vec::new();
         let mut node = loop {
             if let Some(&node) = self.stacks.get(&(number, stack)) {

@@ -1,6 +1,6 @@
 //! The data that all parts of the page share.
 
-use jvmpi_formats::profile::{Profile, ThreadSerial, TraceSerial};
+use jvmpi_formats::profile::{Profile, StackId, ThreadSerial, TraceSerial};
 use rustc_hash::FxHashMap;
 
 use super::code::{Nodes, Strings};
@@ -24,7 +24,18 @@ impl Shared {
         profile: &Profile,
         trace: TraceSerial,
     ) -> (u32, i64) {
-        let node = self.code.of_trace(&mut self.strings, number, profile, trace);
+        self.place_of_stack(number, profile, trace, profile.traces.frames_of(trace).id())
+    }
+
+    /// Returns the same for a stack that is a part of the trace.
+    pub(super) fn place_of_stack(
+        &mut self,
+        number: usize,
+        profile: &Profile,
+        trace: TraceSerial,
+        stack: StackId,
+    ) -> (u32, i64) {
+        let node = self.code.of_stack(&mut self.strings, number, profile, stack);
         let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
         (node, self.threads.index(number, thread))
     }

@@ -101,6 +101,11 @@ impl Growing {
         }
     }
 
+    /// Adds to the total of the only measure.
+    fn add_total(&mut self, number: usize, more: u64) {
+        self.table.measures[0].total[number] += more;
+    }
+
     /// Returns the table, if it has rows.
     fn finish(mut self) -> Option<Table> {
         for measure in &mut self.table.measures {
@@ -118,12 +123,9 @@ pub(super) fn tables(
     profiles: &[&Profile],
     intervals: &[Option<Duration>],
 ) -> Vec<Table> {
-    let tables = [
-        samples(shared, profiles, intervals),
-        times(shared, profiles),
-        sites(shared, profiles),
-        monitors(shared, profiles),
-    ];
+    let [cpu, wall] = samples(shared, profiles, intervals);
+    let tables =
+        [cpu, wall, times(shared, profiles), sites(shared, profiles), monitors(shared, profiles)];
     let depths = shared.code.depths();
     let with_depth = |mut table: Table| {
         table.depth = table.node.iter().map(|node| depths[*node as usize]).max().unwrap_or(0);
@@ -132,30 +134,43 @@ pub(super) fn tables(
     tables.into_iter().flatten().map(with_depth).collect()
 }
 
-/// Returns the CPU samples, as time if the interval between two samples is known for each profile.
+/// Returns the CPU samples and the wall-clock samples, as time if the interval between two samples is known for
+/// each profile. The objects of wall-clock samples are the states of the threads.
 fn samples(
     shared: &mut Shared,
     profiles: &[&Profile],
     intervals: &[Option<Duration>],
-) -> Option<Table> {
+) -> [Option<Table>; 2] {
     let intervals: Option<Vec<u64>> =
         intervals.iter().map(|interval| interval.map(microseconds)).collect();
-    let (title, unit) = match intervals {
-        Some(_) => ("CPU time by samples", Unit::Microseconds),
-        None => ("CPU samples", Unit::Count),
+    let (titles, unit) = match intervals {
+        Some(_) => (["CPU time by samples", "Elapsed time by samples"], Unit::Microseconds),
+        None => (["CPU samples", "Wall-clock samples"], Unit::Count),
     };
-    let measures = [("cpu-samples", title, unit)];
-    let mut table = Growing::new("samples", &measures, profiles.len());
+    let table = |kind, name, title| Growing::new(kind, &[(name, title, unit)], profiles.len());
+    let mut cpu = table("samples", "cpu-samples", titles[0]);
+    let mut wall = table("wall", "wall-samples", titles[1]);
     for (number, profile) in profiles.iter().enumerate() {
         let each = intervals.as_ref().map_or(1, |intervals| intervals[number]);
-        for row in profile.cpu_samples().flat_map(|section| &section.rows) {
-            let value = row.samples * each;
-            table.add(number, shared.place(number, profile, row.trace), NONE, &[value]);
+        for section in profile.cpu_samples() {
+            let mut is_wall = false;
+            for row in &section.rows {
+                let value = [row.samples * each];
+                let state = profile.state_of(row.trace);
+                is_wall |= state.is_some();
+                if let Some((state, stack)) = state {
+                    let place = shared.place_of_stack(number, profile, row.trace, stack);
+                    let object = shared.strings.number(state.label()).into();
+                    wall.add(number, place, object, &value);
+                } else {
+                    cpu.add(number, shared.place(number, profile, row.trace), NONE, &value);
+                }
+            }
+            let table = if is_wall { &mut wall } else { &mut cpu };
+            table.add_total(number, section.total * each);
         }
-        let total: u64 = profile.cpu_samples().map(|section| section.total).sum();
-        table.totals(number, &[total * each]);
     }
-    table.finish()
+    [cpu.finish(), wall.finish()]
 }
 
 fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {

@@ -1,7 +1,7 @@
 //! The format of pprof: `profile.proto` of github.com/google/pprof, compressed.
 
 use super::made_frames::{NO_FRAMES, thread_name};
-use crate::profile::model::{FrameId, Line, NameId, Profile, ThreadSerial};
+use crate::profile::model::{FrameId, Line, NameId, Profile, ThreadSerial, WallState};
 use crate::profile::weight::{Stack, Weight, stacks};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -55,6 +55,7 @@ mod field {
 fn type_and_unit(weight: Weight) -> [&'static str; 2] {
     match weight {
         Weight::CpuSamples => ["samples", "count"],
+        Weight::WallSamples => ["wall_samples", "count"],
         Weight::CpuTime => ["cpu", "nanoseconds"],
         Weight::AllocatedBytes => ["alloc_space", "bytes"],
         Weight::AllocatedObjects => ["alloc_objects", "count"],
@@ -114,7 +115,7 @@ impl Builder {
         }
         out.write_all(&message.0)?;
         let mut of_frames = FxHashMap::default();
-        for (Stack { thread, frames, subject, .. }, values) in samples.values() {
+        for (Stack { thread, frames, subject, state, .. }, values) in samples.values() {
             let mut sample = Message::default();
             let mut locations = Vec::new();
             locations.extend(subject.as_ref().map(|name| self.named(name)));
@@ -127,11 +128,15 @@ impl Builder {
             }
             sample.packed(field::sample::LOCATION_ID, &locations);
             sample.packed(field::sample::VALUE, values);
-            if *thread != ThreadSerial(0) {
-                let name = thread_name(profile, *thread).unwrap_or("<unknown thread>");
+            let is_named = *thread != ThreadSerial(0);
+            let thread =
+                is_named.then(|| thread_name(profile, *thread).unwrap_or("<unknown thread>"));
+            let labels = [("thread", thread), ("state", state.map(WallState::name))];
+            for (key, value) in labels {
+                let Some(value) = value else { continue };
                 let mut label = Message::default();
-                label.number(field::label::KEY, self.string("thread"));
-                label.number(field::label::STR, self.string(name));
+                label.number(field::label::KEY, self.string(key));
+                label.number(field::label::STR, self.string(value));
                 sample.message(field::sample::LABEL, &label);
             }
             let mut message = Message::default();
@@ -145,7 +150,9 @@ impl Builder {
         message.number(field::TIME_NANOS, profile.created.0.saturating_mul(1_000_000));
         message.number(field::DURATION_NANOS, duration);
         if let Some(interval) = profile.cpu_samples().find_map(|samples| samples.interval) {
-            let period_type = self.value_type(["cpu", "nanoseconds"]);
+            let is_wall = weights.contains(&Weight::WallSamples);
+            let period_type = [if is_wall { "wall" } else { "cpu" }, "nanoseconds"];
+            let period_type = self.value_type(period_type);
             message.message(field::PERIOD_TYPE, &period_type);
             message.number(field::PERIOD, interval.as_nanos() as u64);
         }

@@ -8,6 +8,7 @@ mod rank;
 mod section;
 mod time;
 mod value;
+mod wall;
 
 pub use code::{Frame, FramePath, Frames, Line, Method, Methods, StackId, Trace, Traces};
 pub use ids::{ClassSerial, FrameId, MethodId, NameId, ObjectId, ThreadSerial, TraceSerial};
@@ -20,3 +21,4 @@ pub use section::{
 };
 pub use time::Time;
 pub use value::{Type, Value};
+pub use wall::WallState;
