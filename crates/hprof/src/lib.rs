@@ -24,6 +24,7 @@ mod session;
 mod shared;
 mod sites;
 mod symbols;
+mod timeline;
 mod wall;
 
 use agent::Hprof;

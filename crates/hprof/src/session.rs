@@ -4,13 +4,14 @@ use crate::call_times::{CallCosts, Cost, Limit};
 use crate::monitor_times::Waits;
 use crate::sites::{Counts, SiteKey, Sites};
 use crate::symbols::Symbols;
+use crate::timeline::Timeline;
 use jvmpi_formats::hprof::control::SiteFlags;
 use jvmpi_formats::hprof::options::Options;
 use jvmpi_formats::profile::{
     self, Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, Profile,
     Site, StackId, StackTime, ThreadSerial, Time, TraceSerial,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub struct Session {
     alloc_depth: AtomicUsize,
     threads: Mutex<Threads>,
     samples: Mutex<FxHashMap<TraceSerial, Samples>>,
+    /// The samples over time, if the output shows them.
+    timeline: Option<Mutex<Timeline>>,
     dumped: Mutex<Dumped>,
 }
 
@@ -157,6 +160,7 @@ impl Session {
             contexts: Arc::new(Limit::new(options.contexts as usize)),
             depth: AtomicUsize::new(options.depth.into()),
             alloc_depth: AtomicUsize::new(options.alloc_depth.unwrap_or(options.depth).into()),
+            timeline: options.shows_timeline().then(|| Mutex::new(Timeline::new())),
             options,
             sites: Sites::default(),
             waits: Mutex::default(),
@@ -235,6 +239,15 @@ impl Session {
             let count = samples.entry(trace).or_default();
             count.since_dump += number;
             count.all += number;
+            if let Some(timeline) = &self.timeline {
+                lock(timeline).add(trace, number);
+            }
+        }
+    }
+
+    fn clear_timeline(&self) {
+        if let Some(timeline) = &self.timeline {
+            lock(timeline).clear();
         }
     }
 
@@ -252,8 +265,15 @@ impl Session {
         }
         let total = rows.iter().map(|row| row.samples).sum();
         let interval = Some(self.options.interval);
-        let mut section = CpuSamples { at: Some(Time::now()), interval, total, rows };
+        let timeline = self.timeline.as_ref().map(|timeline| lock(timeline).section());
+        let timeline = timeline.unwrap_or_default();
+        let mut section = CpuSamples { at: Some(Time::now()), interval, total, rows, timeline };
         section.rank(cutoff as f32);
+        let kept: FxHashSet<_> = section.rows.iter().map(|row| row.trace).collect();
+        section.timeline.rows.retain(|row| kept.contains(&row.trace));
+        if clear {
+            self.clear_timeline();
+        }
         section
     }
 
@@ -331,6 +351,7 @@ impl Session {
     pub fn forget(&self) {
         *lock(&self.threads) = Threads::default();
         *lock(&self.samples) = FxHashMap::default();
+        self.clear_timeline();
         *lock(&self.dumped) = Dumped::default();
         *lock(&self.waits) = Waits::default();
     }
@@ -345,6 +366,7 @@ impl Session {
     /// Restarts samples at zero. The number of hits is kept.
     pub fn clear_samples(&self) {
         lock(&self.samples).values_mut().for_each(|count| count.since_dump = 0);
+        self.clear_timeline();
     }
 
     /// Restarts the allocated amounts at zero. The live amounts are kept.

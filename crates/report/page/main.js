@@ -36,12 +36,12 @@ function pageOf(address) {
   const [path, settings = ''] = address.replace(/^#\/?/, '').split('?');
   const [view, argument] = path.split('/');
   const query = Object.fromEntries(new URLSearchParams(settings));
-  const { m, t, l, j } = query;
+  const { m, t, l, j, s } = query;
   return {
     view: view || 'overview',
     argument,
     query,
-    keep: (view, argument) => to(view, argument, { m, t, l, j }),
+    keep: (view, argument) => to(view, argument, { m, t, l, j, s }),
     set: (changes) => location.replace(to(view || 'overview', argument, { ...query, ...changes })),
   };
 }

@@ -17,6 +17,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../page/table.js"),
     include_str!("../page/tree-table.js"),
     include_str!("../page/flame.js"),
+    include_str!("../page/heat-map.js"),
     include_str!("../page/views/overview.js"),
     include_str!("../page/views/code.js"),
     include_str!("../page/views/sites.js"),

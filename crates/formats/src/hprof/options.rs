@@ -53,6 +53,11 @@ impl Options {
         matches!(self.cpu, Some(Cpu::Samples | Cpu::Wall))
     }
 
+    /// Returns true if the output can show samples over time: the command `jvmpi` and pages.
+    pub fn shows_timeline(&self) -> bool {
+        matches!(self.output, Output::Channel { .. }) || self.format == Format::Html
+    }
+
     /// Returns true if the output needs no classes but the names of sampled methods. These are requested when
     /// they are met, because reporting all classes is most of the cost of sampling at the start. A front end can
     /// ask for more at any time.

@@ -5,13 +5,16 @@ const firstMeasure = () =>
   (recorded && measures[0]?.table.kind === 'sites' && measures.find(({ name }) => name === 'allocated-bytes')) ||
   measures[0];
 
-// The measure, the thread, whether lines are told apart and frames of the JDK left out: what all these views have
+// The measure, limited to the range of time, the thread, whether lines are told apart and frames of the JDK left out: what all these views have
 // in their address.
 function chosen(query) {
-  const measure = measures.find((measure) => measure.name === query.m) ?? firstMeasure();
+  const whenever = measures.find((measure) => measure.name === query.m) ?? firstMeasure();
+  const span = spanOf(whenever, query.s);
+  const measure = span ? during(whenever, span) : whenever;
   const thread = query.t == null ? null : Number(query.t);
   return {
     measure,
+    span,
     thread,
     byLine: query.l === '1',
     byProgram: query.j === '0',
@@ -28,16 +31,16 @@ function threadsOf(measure) {
 
 // What can be set in these views; not all tell lines apart.
 function settings({ query, set }, { lines = true } = {}) {
-  const { measure, thread, byLine, byProgram } = chosen(query);
+  const { measure, span, thread, byLine, byProgram } = chosen(query);
   const threads = threadsOf(measure);
-  return h(
+  const controls = h(
     'div',
     { class: 'settings' },
     choice(
       'Measure',
       measures.map(({ name, title }) => [name, title]),
       measure.name,
-      (m) => set({ m, t: null }),
+      (m) => set({ m, t: null, s: null }),
     ),
     threads.length > 0 &&
       choice(
@@ -49,6 +52,7 @@ function settings({ query, set }, { lines = true } = {}) {
     lines && toggle('Lines', byLine, (on) => set({ l: on ? '1' : null })),
     toggle('Hide JDK frames', byProgram, (on) => set({ j: on ? '0' : null })),
   );
+  return measure.table.times ? [controls, heatMap({ measure, thread, span, set })] : controls;
 }
 
 // What the numbers leave out.

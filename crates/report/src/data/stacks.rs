@@ -20,6 +20,19 @@ pub(super) struct Table {
     thread: Vec<i64>,
     object: Vec<i64>,
     measures: Vec<Measure>,
+    /// The values of the only measure over time, if they are known.
+    times: Option<Times>,
+}
+
+/// The values of rows in buckets of time.
+#[derive(Default, Serialize)]
+struct Times {
+    /// The duration of a bucket in microseconds. The first begins with the recording.
+    bucket: u64,
+    /// For each value, the number of the bucket.
+    number: Vec<u64>,
+    row: Vec<usize>,
+    value: Vec<u64>,
 }
 
 /// A counted or measured quantity.
@@ -56,7 +69,8 @@ impl Table {
             total: vec![0; profiles],
         });
         let measures = measures.collect();
-        Table { kind, depth: 0, node: Vec::new(), thread: Vec::new(), object: Vec::new(), measures }
+        let (node, thread, object) = (Vec::new(), Vec::new(), Vec::new());
+        Table { kind, depth: 0, node, thread, object, measures, times: None }
     }
 
     fn row(&mut self, (node, thread): (u32, i64), object: i64) -> usize {
@@ -99,6 +113,17 @@ impl Growing {
         for (measure, &total) in self.table.measures.iter_mut().zip(totals) {
             measure.total[number] = total;
         }
+    }
+
+    /// Adds a value of the only measure in a bucket of time. Buckets of several sections may differ: the longest are
+    /// `bucket` microseconds long.
+    fn add_at(&mut self, bucket: u64, number: u64, place: (u32, i64), object: i64, value: u64) {
+        let Some(&row) = self.rows.get(&(place, object)) else { return };
+        let times = self.table.times.get_or_insert_default();
+        times.bucket = bucket;
+        times.number.push(number);
+        times.row.push(row);
+        times.value.push(value);
     }
 
     /// Adds to the total of the only measure.
@@ -152,25 +177,44 @@ fn samples(
     let mut wall = table("wall", "wall-samples", titles[1]);
     for (number, profile) in profiles.iter().enumerate() {
         let each = intervals.as_ref().map_or(1, |intervals| intervals[number]);
+        let buckets = profile.cpu_samples().map(|section| microseconds(section.timeline.bucket));
+        let longest = buckets.max().unwrap_or(0).max(1);
         for section in profile.cpu_samples() {
             let mut is_wall = false;
             for row in &section.rows {
-                let value = [row.samples * each];
-                let state = profile.state_of(row.trace);
-                is_wall |= state.is_some();
-                if let Some((state, stack)) = state {
-                    let place = shared.place_of_stack(number, profile, row.trace, stack);
-                    let object = shared.strings.number(state.label()).into();
-                    wall.add(number, place, object, &value);
-                } else {
-                    cpu.add(number, shared.place(number, profile, row.trace), NONE, &value);
-                }
+                let (place, object) = sampled(shared, number, profile, row.trace);
+                is_wall |= object != NONE;
+                let table = if object == NONE { &mut cpu } else { &mut wall };
+                table.add(number, place, object, &[row.samples * each]);
+            }
+            // Two recordings have no common time.
+            for row in section.timeline.rows.iter().filter(|_| profiles.len() == 1) {
+                let (place, object) = sampled(shared, number, profile, row.trace);
+                let table = if object == NONE { &mut cpu } else { &mut wall };
+                let start = microseconds(section.timeline.bucket) * u64::from(row.bucket);
+                table.add_at(longest, start / longest, place, object, row.samples * each);
             }
             let table = if is_wall { &mut wall } else { &mut cpu };
             table.add_total(number, section.total * each);
         }
     }
     [cpu.finish(), wall.finish()]
+}
+
+/// Returns the place and the object of a sample: for a wall-clock sample, the state of the thread.
+fn sampled(
+    shared: &mut Shared,
+    number: usize,
+    profile: &Profile,
+    trace: TraceSerial,
+) -> ((u32, i64), i64) {
+    match profile.state_of(trace) {
+        Some((state, stack)) => {
+            let object = shared.strings.number(state.label()).into();
+            (shared.place_of_stack(number, profile, trace, stack), object)
+        }
+        None => (shared.place(number, profile, trace), NONE),
+    }
 }
 
 fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {

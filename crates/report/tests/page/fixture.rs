@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use jvmpi_formats::profile::heap::{self, Elements, Instance, Record, RootKind};
 use jvmpi_formats::profile::{
-    self, Amount, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame, FrameId,
-    HeapDump, Line, Method, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, NameId,
-    ObjectId, Profile, Section, Site, Sites, Thread, ThreadSerial, ThreadState, ThreadStatus, Time,
-    TraceSerial, Value,
+    self, Amount, BucketSamples, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes,
+    Frame, FrameId, HeapDump, Line, Method, Monitor, MonitorDump, MonitorStatus, MonitorTime,
+    MonitorTimes, NameId, ObjectId, Profile, Section, Site, Sites, Thread, ThreadSerial,
+    ThreadState, ThreadStatus, Time, Timeline, TraceSerial, Value, WallState,
 };
 use jvmpi_report::heap::{Collector, Graph};
 
@@ -22,6 +22,26 @@ pub fn lambda(address: &str, samples: u64) -> Profile {
     let trace = made.profile.traces.intern(ThreadSerial(0), &[frame]);
     let rows = vec![CpuSample { trace, samples, hits: samples }];
     made.section(CpuSamples { total: samples, rows, ..CpuSamples::default() });
+    made.profile
+}
+
+/// Returns a profile with wall-clock samples: three seconds in `start`, then a thread that is parked in `serve`.
+pub fn over_time() -> Profile {
+    let mut made = Made::default();
+    let frames = ["start", "serve"].map(|name| made.frame("app.Main", name, Line::Number(7)));
+    let states = [WallState::Running, WallState::Parked];
+    let mut traces = [TraceSerial(0); 2];
+    for ((trace, frame), state) in traces.iter_mut().zip(frames).zip(states) {
+        let state = made.profile.state_frame(state);
+        *trace = made.profile.traces.intern(ThreadSerial(0), &[state, frame]);
+    }
+    let at = |bucket, of: usize, samples| BucketSamples { bucket, trace: traces[of], samples };
+    let rows = vec![at(0, 0, 100), at(1, 0, 90), at(1, 1, 10), at(2, 1, 100), at(3, 1, 50)];
+    let of = |trace| rows.iter().filter(|row| row.trace == trace).map(|row| row.samples).sum();
+    let row = |trace| CpuSample { trace, samples: of(trace), hits: of(trace) };
+    let samples = traces.map(row).to_vec();
+    let timeline = Timeline { bucket: Duration::from_secs(1), rows };
+    made.section(CpuSamples { total: 350, rows: samples, timeline, ..CpuSamples::default() });
     made.profile
 }
 

@@ -39,6 +39,47 @@ cases! {
     recording_is_named_and_shown_as_time,
     hidden_jdk_frames_belong_to_their_callers,
     lock_is_entered_outside_its_package,
+    range_of_time_limits_what_is_shown,
+}
+
+fn range_of_time_limits_what_is_shown(browser: &mut Browser) {
+    let profile = fixture::over_time();
+    let input = Input { name: "a", profile: &profile, heap: None, problem: None, recording: None };
+    open(browser, &[input]);
+    let states = browser.text("main .card");
+    assert!(states.starts_with("Time by thread state[running]190"), "{states}");
+    browser.go("#/methods");
+    assert_eq!(browser.text("main .heat ol").replace('\n', ""), "all[running][parked]");
+    let cells = "document.querySelectorAll('main .heat .cell').length";
+    // Four seconds of all, two of `start`, three of `serve`.
+    assert_eq!(browser.evaluate(cells), 9);
+    let whole = [
+        ["19054.3 %", "19054.3 %", "app.Main.start"],
+        ["16045.7 %", "16045.7 %", "app.Main.serve"],
+    ];
+    assert_eq!(browser.rows("main table"), whole);
+    // The first two seconds, by mouse: half of the map is two of four seconds.
+    browser.follow(|browser| {
+        browser.evaluate(
+            "(() => {
+                const map = document.querySelector('main .heat .map');
+                map.setPointerCapture = () => {};
+                const { left, width } = map.getBoundingClientRect();
+                const at = (part) => ({ clientX: left + width * part, pointerId: 1 });
+                map.dispatchEvent(new PointerEvent('pointerdown', at(0.05)));
+                map.dispatchEvent(new PointerEvent('pointerup', at(0.45)));
+            })()",
+        );
+    });
+    let beginning =
+        [["19095.0 %", "19095.0 %", "app.Main.start"], ["105.00 %", "105.00 %", "app.Main.serve"]];
+    assert_eq!(browser.rows("main table"), beginning);
+    assert_eq!(browser.evaluate("location.hash"), "#/methods?s=0-1");
+    assert!(browser.links("nav").contains(&"#/flame?s=0-1".to_owned()));
+    browser.go("#/flame?s=2-3");
+    let flame = browser.text("main .flame");
+    assert!(flame.contains("Main.serve") && !flame.contains("Main.start"), "{flame}");
+    assert!(flame.contains("[parked]"), "{flame}");
 }
 
 fn recording_is_named_and_shown_as_time(browser: &mut Browser) {

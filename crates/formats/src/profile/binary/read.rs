@@ -267,7 +267,7 @@ impl Reader<'_> {
             let trace = TraceSerial(body.u4()?);
             rows.push(CpuSample { trace, samples, hits: samples });
         }
-        self.section(CpuSamples { at: Some(at), interval: None, total, rows });
+        self.section(CpuSamples { at: Some(at), total, rows, ..CpuSamples::default() });
         Ok(())
     }
 }

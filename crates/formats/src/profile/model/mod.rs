@@ -15,9 +15,9 @@ pub use ids::{ClassSerial, FrameId, MethodId, NameId, ObjectId, ThreadSerial, Tr
 pub use names::Names;
 pub use profile::{Class, Classes, Profile, Settings, Thread};
 pub use section::{
-    Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapDump, HeapSummary, Monitor,
-    MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, Section, Site, Sites, StackTime,
-    ThreadState, ThreadStatus,
+    Amount, BucketSamples, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapDump,
+    HeapSummary, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, Section, Site,
+    Sites, StackTime, ThreadState, ThreadStatus, Timeline,
 };
 pub use time::Time;
 pub use value::{Type, Value};

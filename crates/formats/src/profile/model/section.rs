@@ -116,6 +116,28 @@ pub struct CpuSamples {
     pub total: u64,
     /// The traces, most frequent first.
     pub rows: Vec<CpuSample>,
+    /// The same over time. No file has it.
+    pub timeline: Timeline,
+}
+
+/// The samples over time. Only buckets of time in which a trace was found have a row.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Timeline {
+    /// The duration of a bucket. The first bucket begins with the recording.
+    pub bucket: Duration,
+    /// The rows, in the order of time.
+    pub rows: Vec<BucketSamples>,
+}
+
+/// The samples of a trace in a bucket of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BucketSamples {
+    /// The number of the bucket, from 0.
+    pub bucket: u32,
+    /// The trace.
+    pub trace: TraceSerial,
+    /// The samples.
+    pub samples: u64,
 }
 
 /// The number of times a trace was found.

@@ -43,6 +43,7 @@ mod tag {
     pub const HEAP_SUMMARY: u8 = 21;
     pub const END_OF_DUMP: u8 = 22;
     pub const NOTE: u8 = 23;
+    pub const TIMELINE_ROWS: u8 = 24;
 }
 
 /// The kind of a dump.
@@ -145,6 +146,10 @@ mod tests {
                 interval: Some(Duration::from_millis(10)),
                 total: 5,
                 rows: vec![CpuSample { trace, samples: 4, hits: 5 }],
+                timeline: Timeline {
+                    bucket: Duration::from_secs(2),
+                    rows: vec![BucketSamples { bucket: 1, trace, samples: 4 }],
+                },
             }
             .into(),
             CpuTimes {

@@ -2,10 +2,10 @@
 
 use super::{DumpKind, MOST, VERSION, tag};
 use crate::profile::model::{
-    Amount, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame, FrameId,
-    HeapSummary, Line, Method, MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime,
+    Amount, BucketSamples, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame,
+    FrameId, HeapSummary, Line, Method, MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime,
     MonitorTimes, NameId, ObjectId, Profile, Section, Site, Sites, StackId, Thread, ThreadSerial,
-    ThreadState, ThreadStatus, Time, TraceSerial, Type,
+    ThreadState, ThreadStatus, Time, Timeline, TraceSerial, Type,
 };
 use crate::profile::text::PREAMBLE;
 use rustc_hash::FxHashMap;
@@ -262,6 +262,13 @@ impl StreamReader {
                     hits: body.number()?,
                 });
             }
+            (tag::TIMELINE_ROWS, Some(Section::CpuSamples(samples)), _) => {
+                samples.timeline.rows.push(BucketSamples {
+                    bucket: body.short()?,
+                    trace: body.trace(traces)?,
+                    samples: body.number()?,
+                });
+            }
             (tag::TIME_ROWS, Some(Section::CpuTimes(times)), _) => times.rows.push(CpuTime {
                 trace: new_trace,
                 own: Duration::from_nanos(body.number()?),
@@ -376,7 +383,9 @@ fn section(tag: u8, body: &mut Body<'_>) -> Result<Section> {
         }),
         tag::SAMPLES => {
             let (interval, total) = (body.duration()?, body.number()?);
-            Section::CpuSamples(CpuSamples { at, interval, total, rows: Vec::new() })
+            let bucket = body.duration()?.unwrap_or_default();
+            let timeline = Timeline { bucket, rows: Vec::new() };
+            Section::CpuSamples(CpuSamples { at, interval, total, rows: Vec::new(), timeline })
         }
         tag::TIMES => {
             let total = Duration::from_nanos(body.number()?);

@@ -226,10 +226,17 @@ impl<W: Write> Writer for StreamWriter<W> {
             Section::CpuSamples(samples) => {
                 head.duration(samples.interval);
                 head.number(samples.total);
+                head.duration(Some(samples.timeline.bucket));
                 self.record(tag::SAMPLES, &head)?;
                 self.rows(tag::SAMPLE_ROWS, &samples.rows, |_, body, row| {
                     body.trace(row.trace);
                     body.numbers(&[row.samples, row.hits]);
+                    Ok(())
+                })?;
+                self.rows(tag::TIMELINE_ROWS, &samples.timeline.rows, |_, body, row| {
+                    body.number(row.bucket.into());
+                    body.trace(row.trace);
+                    body.number(row.samples);
                     Ok(())
                 })
             }

@@ -293,7 +293,7 @@ impl Reader<'_> {
 
     fn cpu_samples(&mut self, mut words: Words<'_>) -> Result<Option<()>, Error> {
         let Some((total, at)) = total(&mut words, "(total = ", ") ") else { return Ok(None) };
-        let mut samples = CpuSamples { at, interval: None, total, rows: Vec::new() };
+        let mut samples = CpuSamples { at, total, ..CpuSamples::default() };
         let read = self.rows("CPU SAMPLES END", |_, line| {
             let (part, hits, trace, _) = ranked(line)?;
             let by_part = total as f64 * part;
