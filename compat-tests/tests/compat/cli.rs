@@ -36,6 +36,8 @@ cases![
     doctor_tells_what_works,
     record_tells_what_a_program_does,
     record_shows_locks,
+    record_shows_elapsed_time,
+    record_shows_samples_over_time,
     record_passes_signals_on,
     record_tells_each_jvm_of_a_script,
     record_attaches_for_a_while,
@@ -294,6 +296,60 @@ fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
 }
 
 /// Signals sent to the command reach the program, which ends in its own way and sends its profile.
+/// The program sleeps, which takes no CPU time.
+fn record_shows_elapsed_time(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("wall.collapsed");
+    let java = vm.java("WallStates")?.argument("2000");
+    let arguments = ["record", "--wall", "-o", text(&file)?, "--"];
+    let outcome = java.behind_jvmpi(&arguments)?.run()?;
+    ensure!(summary(&outcome, &file)?.ends_with(" wall-samples"), "{}", outcome.stderr);
+    let stacks = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    let is_asleep = |line: &str| line.contains("WallStates.sleep;") && line.contains("[sleeping] ");
+    ensure!(stacks.lines().any(is_asleep), "{stacks}");
+    Ok(())
+}
+
+/// No sample of the first method is in a later second than one of the second method.
+fn record_shows_samples_over_time(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("phases.html");
+    let arguments = ["record", "-o", text(&file)?, "--"];
+    vm.java("Phases")?.behind_jvmpi(&arguments)?.run()?;
+    let page = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>"));
+    let (data, _) = data.ok_or("the page has no data")?;
+    let data: serde_json::Value = serde_json::from_str(data).map_err(|e| e.to_string())?;
+    let number = |value: &serde_json::Value, at: usize| value[at].as_u64().unwrap_or(0) as usize;
+    let (table, code) = (&data["tables"][0], &data["code"]);
+    equal("table", table["kind"].as_str(), Some("samples"))?;
+    let (nodes, times) = (&code["nodes"], &table["times"]);
+    equal("a bucket", times["bucket"].as_u64(), Some(1_000_000))?;
+    let rows = times["row"].as_array().ok_or("no samples over time")?;
+    let seconds_of = |name: &str| -> Vec<usize> {
+        let is_in_stack = |index: &usize| {
+            let mut node = number(&table["node"], number(&times["row"], *index));
+            while node != 0 {
+                let method = number(&code["frames"]["method"], number(&nodes["frame"], node));
+                if data["strings"][number(&code["methods"]["name"], method)] == name {
+                    return true;
+                }
+                node = number(&nodes["parent"], node);
+            }
+            false
+        };
+        let indices = (0..rows.len()).filter(is_in_stack);
+        indices.map(|index| number(&times["number"], index)).collect()
+    };
+    let (first, second) = (seconds_of("first"), seconds_of("second"));
+    let is_before = first.iter().max() <= second.iter().min();
+    ensure!(!first.is_empty() && !second.is_empty() && is_before, "{first:?}, {second:?}");
+    // Each phase takes more than a second.
+    ensure!(first.iter().min() < second.iter().max(), "{first:?}, {second:?}");
+    let sum: u64 = times["value"].as_array().into_iter().flatten().filter_map(|v| v.as_u64()).sum();
+    equal("samples over time", Some(sum), table["measures"][0]["total"][0].as_u64())
+}
+
 fn record_passes_signals_on(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("ended.collapsed");

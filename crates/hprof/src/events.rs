@@ -62,6 +62,7 @@ mod tests {
     fn classes_are_told_of_where_more_is_wanted_than_names_of_methods() {
         for (options, told) in [
             ("cpu=samples", false),
+            ("cpu=wall", false),
             ("cpu=samples,file=x.svg,thread=y", false),
             ("cpu=samples,file=x.hprof", true),
             ("cpu=samples,monitor=y", true),
