@@ -176,7 +176,7 @@ proptest! {
             samples: u64::from(*n),
             hits: u64::from(*n),
         });
-        let mut samples = CpuSamples { at, interval: None, total, rows: rows.collect() };
+        let mut samples = CpuSamples { at, total, rows: rows.collect(), ..CpuSamples::default() };
         samples.rank(0.0);
         let ms = |n: u32| Duration::from_millis(n.into());
         let total: Duration = times.iter().map(|(_, n)| ms(*n)).sum();
