@@ -498,7 +498,7 @@ mod tests {
     fn what_is_wrong_is_said_in_one_line() {
         for (option, why) in [
             ("cpu", "an option is NAME=VALUE; 'help' lists them"),
-            ("cpu=sample", "cpu is one of samples, times, old"),
+            ("cpu=sample", "cpu is one of samples, wall, times, old"),
             ("heap=", "heap is one of sites, dump, all"),
             ("monitor=yes", "monitor is y or n"),
             ("lineno=Y", "lineno is y or n"),
