@@ -891,7 +891,7 @@ fn bad_options(vm: &Vm<'_>) -> Result<(), String> {
     for (options, error) in [
         (
             "cpu=sample",
-            "bad hprof option 'cpu=sample': cpu is one of samples, times, old".to_owned(),
+            "bad hprof option 'cpu=sample': cpu is one of samples, wall, times, old".to_owned(),
         ),
         (
             "format=b,monitor=y",
