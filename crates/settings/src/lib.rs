@@ -17,6 +17,7 @@
 //! [`library`] examines the library of an agent without running code from it.
 
 mod agents;
+mod alloc;
 mod config_file;
 mod error;
 pub mod library;
@@ -28,12 +29,13 @@ mod sources;
 mod trace_file;
 
 pub use agents::{Quirk, quirks_of};
+pub use alloc::Alloc;
 use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
 use section::Agents;
 pub use settings::{
-    AgentOptions, Alloc, Arenas, Check, ClassLoad, CpuTime, Hook, Ids, Instructions, Log, Names,
-    Natives, OnLoad, Options, Park, Reset, Suspend, Unload, Virtual,
+    AgentOptions, Arenas, Check, ClassLoad, CpuTime, Hook, Ids, Instructions, Log, Names, Natives,
+    OnLoad, Options, Park, Reset, Suspend, Unload, Virtual,
 };
 use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
 use std::env;

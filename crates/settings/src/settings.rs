@@ -1,5 +1,6 @@
 //! The one table of the settings (`settings!` below), and the types that it makes of it.
 
+use super::alloc::Alloc;
 use super::patterns::Patterns;
 use super::section::Agents;
 use super::setting::{Key, Value};
@@ -114,14 +115,7 @@ settings! {
         } = Suspend::Auto;
 
         /// The source of allocation reports.
-        alloc: Alloc {
-            /// `sampled` from JDK 17 on, `bytecode` before.
-            Auto = "auto",
-            /// The VM, which reports every object.
-            Sampled = "sampled",
-            /// Rewritten code.
-            Bytecode = "bytecode",
-        } = Alloc::Auto;
+        alloc: Alloc = Alloc::Auto;
 
         /// The arenas that agents see objects in, and how survivors of a collection move.
         arenas: Arenas {

@@ -12,20 +12,19 @@ use crate::gc::gate::NoGc;
 use crate::gc::lookup;
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
-use crate::records::agents::{self, Agent};
+use crate::records::agents::Agent;
 use crate::records::class::{self, Class};
 use crate::records::layout::Layout;
 use crate::sync::announcements::Replay;
 use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
+use crate::translate::allocations;
 use crate::translate::frames::hidden_frames;
 use crate::translate::heap_objects::Unannounced;
 use crate::translate::{classes as class_events, heap_objects};
 use jni_sys::{jclass, jint};
 use jvmpi_formats::dump::{Buffer, Id, Level};
-use jvmpi_sys::{
-    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_HEAP_DUMP, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_Event_heap_dump,
-};
+use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_HEAP_DUMP, JVMPI_Event_heap_dump};
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::Arc;
@@ -217,7 +216,7 @@ fn stacks(
     hidden_frames: usize,
 ) -> HashMap<Id, Stack> {
     // While allocations are reported, every object gets its ID when it is created.
-    let all_have_ids = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
+    let all_have_ids = allocations::are_all_announced();
     let stack = |(i, SuspendedThread { thread, .. }): (usize, &SuspendedThread)| {
         let is_current = thread.env() == current.env();
         let stack = Stack {

@@ -7,7 +7,7 @@ use crate::records::agents::{self, Agent, AgentSet};
 use crate::records::in_flight::Passage;
 use crate::threads::Thread;
 use jni_sys::{JNIEnv, jint};
-use jvmpi_sys::EventBody;
+use jvmpi_sys::{EventBody, JVMPI_REQUESTED_EVENT};
 
 /// An event of the current thread on its way to the agents that get it.
 ///
@@ -75,10 +75,26 @@ impl<'a> Delivery<'a> {
     /// Does the same as [`send`](Self::send), with `env_id` as the event's thread.
     #[inline]
     pub fn send_as<A: EventBody>(&self, agent: &Agent, env_id: *mut JNIEnv, body: A) -> A {
+        self.send_typed(agent, env_id, self.event_type, body)
+    }
+
+    /// Does the same as [`send`](Self::send), with the flag of a requested event.
+    pub fn send_as_requested<A: EventBody>(&self, agent: &Agent, body: A) -> A {
+        self.send_typed(agent, self.thread.env(), self.event_type | JVMPI_REQUESTED_EVENT, body)
+    }
+
+    #[inline]
+    fn send_typed<A: EventBody>(
+        &self,
+        agent: &Agent,
+        env_id: *mut JNIEnv,
+        event_type: jint,
+        body: A,
+    ) -> A {
         // Both may have changed since the beginning. A handler that got an announcement may have disabled the event
         // type, and the VM does not wait for a handler that waits for the VM.
         if agent.wants(self.event_type) && is_open(self.thread, self.event_type) {
-            call_inside(agent, env_id, self.event_type, body)
+            call_inside(agent, env_id, event_type, body)
         } else {
             body
         }

@@ -19,7 +19,10 @@ pub fn deliver_for_vm<A: EventBody>(
     event_type: jint,
     body: A,
 ) {
-    if agent.wants(event_type) && matches!(phase::now(), Phase::Replaying | Phase::Live) {
+    // An agent that calls RunGC in JVM_SHUT_DOWN has requested the events of that collection.
+    let is_open =
+        matches!(phase::now(), Phase::Replaying | Phase::Live) || phase::is_shutting_down_here();
+    if agent.wants(event_type) && is_open {
         current.stand_in.standing_for(env_id, time, || {
             let _passage = gate::enter(current);
             // Checked again, because the agent may just have disabled the event.

@@ -58,6 +58,9 @@ pub struct Thread {
     pub in_flight: InFlight,
     /// The object of the event in flight on the thread.
     pub current_object: CurrentObject,
+    /// True if the VM reports the next object that the thread allocates, although reports are sampled now: the
+    /// countdown began when the VM was to report every object.
+    pub reports_at_once: AtomicBool,
     /// The number of objects that the thread has allocated without a constructor.
     pub unconstructed: Unconstructed,
     /// The IDs for the objects that the thread allocates.
@@ -140,6 +143,7 @@ impl Thread {
             announced: Announced::default(),
             in_flight: InFlight::default(),
             current_object: CurrentObject::default(),
+            reports_at_once: AtomicBool::new(false),
             unconstructed: Unconstructed::default(),
             new_ids: ids::Supply::default(),
             loaded: Loaded::default(),

@@ -8,7 +8,7 @@ use crate::records::phase::{self, Phase};
 use crate::threads::{Thread, current_attached};
 use crate::translate::class_files::Replay;
 use crate::translate::subscriptions::{self, Updated};
-use crate::translate::{classes, compiled, objects, threads};
+use crate::translate::{allocations, classes, compiled, objects, threads};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use std::ffi::c_void;
@@ -22,9 +22,16 @@ fn name(event_type: jint) -> &'static str {
     EventType::of(event_type).map_or("", EventType::name)
 }
 
-pub fn enable(agent: &'static Agent, event_type: jint, _arg: *mut c_void) -> jint {
+/// Enables the event. The argument is used for OBJECT_ALLOC only: a sampling interval in bytes, or NULL.
+pub fn enable(agent: &'static Agent, event_type: jint, arg: *mut c_void) -> jint {
     if !can_be_enabled(event_type) {
         return JVMPI_NOT_AVAILABLE;
+    }
+    if event_type == JVMPI_EVENT_OBJECT_ALLOC
+        && let Err(why) = allocations::choose_interval(arg.addr())
+    {
+        log::warn!("OBJECT_ALLOC cannot be enabled: {why}");
+        return JVMPI_FAIL;
     }
     if agent.is_beginning() {
         // One update serves all events when JVM_OnLoad has returned, so loaded classes are rewritten once.

@@ -5,12 +5,19 @@
 //! what the VM allocates for itself. JDK 11 loses reports after an allocation outside the thread's TLAB, so rewritten
 //! code is used there. It is also used after an attach: the VM chose long ago how many bytes each thread allocates
 //! before its first report, half a megabyte on average.
+//!
+//! With a sampling interval the VM reports only the objects that contain a sample point. The distance between two
+//! sample points is geometrically distributed, with the interval as its mean. No code is rewritten then.
 
 use crate::jvm::{self, capabilities};
+use crate::records::agents;
+use crate::threads;
 use jni_sys::jint;
 use jvmpi_jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use jvmpi_settings::Alloc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use jvmpi_sys::JVMPI_EVENT_OBJECT_ALLOC;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;
@@ -24,8 +31,73 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 /// The sampling interval of the VM if no agent sets one, in bytes.
 const DEFAULT_INTERVAL: jint = 512 * 1024;
 
+/// The sampling interval that an agent has requested, in bytes. 0 for none.
+static REQUESTED: AtomicU32 = AtomicU32::new(0);
+
+/// The interval that the VM uses now, in bytes.
+static IN_USE: AtomicI32 = AtomicI32::new(DEFAULT_INTERVAL);
+
+/// Returns the mean number of bytes between two sample points. None if every object is reported.
+pub fn interval() -> Option<NonZeroU32> {
+    match jvmpi_settings::get().alloc {
+        Alloc::Every(bytes) => Some(bytes),
+        _ => NonZeroU32::new(REQUESTED.load(Ordering::Relaxed)),
+    }
+}
+
+/// Returns true if every object is announced to some agent when it is created.
+pub fn are_all_announced() -> bool {
+    agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) && !are_sampled()
+}
+
+/// Returns true if only samples are reported.
+pub fn are_sampled() -> bool {
+    interval().is_some()
+}
+
+/// Sets the interval for an agent that enables OBJECT_ALLOC. `argument` is that of EnableEvent: an interval in bytes,
+/// or 0 for that of the settings.
+///
+/// # Errors
+/// Returns the reason if the settings or another agent demand another interval.
+pub fn choose_interval(argument: usize) -> Result<(), String> {
+    let wanted = u32::try_from(argument).ok().filter(|bytes| jint::try_from(*bytes).is_ok());
+    let wanted = wanted.ok_or_else(|| format!("the interval {argument} is above {}", jint::MAX))?;
+    let setting = jvmpi_settings::get().alloc;
+    let excludes = match setting {
+        Alloc::Every(bytes) => wanted != 0 && wanted != bytes.get(),
+        Alloc::Bytecode => wanted != 0,
+        Alloc::Auto | Alloc::Sampled => false,
+    };
+    if excludes {
+        return Err(format!("the interval {wanted} does not fit the setting alloc={setting}"));
+    }
+    let is_other =
+        wanted != REQUESTED.load(Ordering::Relaxed) && !matches!(setting, Alloc::Every(_));
+    if is_other && agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        return Err("it is enabled with another interval".into());
+    }
+    REQUESTED.store(wanted, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Makes the VM use the current interval.
+fn set_interval() -> jvm::Result<()> {
+    let bytes = interval().map_or(0, NonZeroU32::get).cast_signed();
+    jvm::get().jvmti.set_heap_sampling_interval(bytes)?;
+    if IN_USE.swap(bytes, Ordering::Relaxed) == 0 && bytes != 0 {
+        for thread in threads::all() {
+            thread.reports_at_once.store(true, Ordering::Relaxed);
+        }
+    }
+    Ok(())
+}
+
 /// Returns true if rewritten code reports allocations.
 pub fn by_bytecode() -> bool {
+    if are_sampled() {
+        return false;
+    }
     static SAID: AtomicBool = AtomicBool::new(false);
     let is_refused = IS_REFUSED.load(Ordering::Relaxed);
     if is_refused && !SAID.swap(true, Ordering::Relaxed) {
@@ -39,8 +111,11 @@ pub fn by_bytecode() -> bool {
 
 /// Returns true if the options, or the VM, call for rewritten code.
 fn prefers_bytecode() -> bool {
+    if are_sampled() {
+        return false;
+    }
     match jvmpi_settings::get().alloc {
-        Alloc::Sampled => false,
+        Alloc::Sampled | Alloc::Every(_) => false,
         Alloc::Bytecode => true,
         Alloc::Auto => {
             jvm::get().feature_version() < COMPLETE_SINCE || LATE.load(Ordering::Relaxed)
@@ -52,7 +127,7 @@ fn prefers_bytecode() -> bool {
 /// countdowns.
 static LATE: AtomicBool = AtomicBool::new(false);
 
-/// Takes the capability and makes the VM report every object once reports are on. The VM chooses a thread's countdown
+/// Takes the capability and makes the VM report every object, or each sample, once reports are on. The VM chooses a thread's countdown
 /// to its first report when it creates the thread. So this runs before the first thread is created if possible,
 /// although no agent may need allocations. While reports are off it costs nothing.
 pub fn prepare() {
@@ -66,8 +141,8 @@ pub fn prepare() {
     }
     IS_TAKEN.store(true, Ordering::Relaxed);
     let taken = capabilities::take_sampled_allocations(jvmti);
-    if let Err(error) = taken.and_then(|()| jvmti.set_heap_sampling_interval(0)) {
-        log::debug!("the VM cannot report every object: {error}");
+    if let Err(error) = taken.and_then(|()| set_interval()) {
+        log::debug!("the VM cannot report allocations: {error}");
         IS_REFUSED.store(true, Ordering::Relaxed);
     }
 }
@@ -80,6 +155,7 @@ pub fn give_back() {
     }
     let jvmti = jvm::get().jvmti;
     let given = jvmti.set_heap_sampling_interval(DEFAULT_INTERVAL);
+    IN_USE.store(DEFAULT_INTERVAL, Ordering::Relaxed);
     if let Err(error) = given.and_then(|()| capabilities::give_back_sampled_allocations(jvmti)) {
         log::debug!("no other agent can have the VM report allocations: {error}");
     }
@@ -88,8 +164,14 @@ pub fn give_back() {
 /// Starts or stops the VM's reports.
 pub fn switch_sampling(on: bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
-    jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
     if on {
+        set_interval()?;
+    }
+    jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
+    if on && are_sampled() {
+        // Countdowns that begin now are too long for reports of every object.
+        LATE.store(true, Ordering::Relaxed);
+    } else if on {
         // Threads still allocate unreported in their present TLABs; a collection retires these.
         jvmti.force_garbage_collection()?;
     }

@@ -1,6 +1,6 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
-use super::arenas as arena_events;
+use super::{allocations, arenas as arena_events};
 use crate::classes::{method_numbers, unloading};
 use crate::gc::arenas::{self, Changes, Move};
 use crate::gc::lookup;
@@ -188,7 +188,7 @@ fn keeps_classes(listener: &Listener) -> bool {
 /// Returns the contents of GC_FINISH: sizes in bytes as `java.lang.Runtime` counts them, and the
 /// number of objects with IDs if all objects have one, else 0.
 fn heap_figures((total, free): (jlong, jlong)) -> JVMPI_Event_gc_info {
-    let every_object_has_an_id = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC);
+    let every_object_has_an_id = allocations::are_all_announced();
     JVMPI_Event_gc_info {
         used_objects: if every_object_has_an_id { ids::live() } else { 0 },
         used_object_space: total - free,

@@ -1,5 +1,6 @@
 //! OBJECT_ALLOC for objects that a heap walk finds.
 
+use super::allocations;
 use super::objects::{event, event_of, knows_elements};
 use super::send;
 use crate::classes;
@@ -21,8 +22,12 @@ use jni_sys::jlong;
 use jvmpi_sys::*;
 use std::ptr;
 
-/// Sends OBJECT_ALLOC for every object in the heap that is not announced to the agent.
+/// Sends OBJECT_ALLOC for every object in the heap that is not announced to the agent. Sends none if allocations are
+/// sampled: existing objects are not samples.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
+    if allocations::are_sampled() {
+        return;
+    }
     let class_of_classes = match identify_all_classes(jni) {
         Ok(id) => id,
         Err(error) => return log::warn!("existing objects are not announced: {error}"),
@@ -36,8 +41,12 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     }
 }
 
-/// Returns the agent if OBJECT_ALLOC would be sent to it now.
+/// Returns the agent if OBJECT_ALLOC would be sent to it now for every object that a dump names. If allocations are
+/// sampled, the agent requests those that it needs.
 pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
+    if allocations::are_sampled() {
+        return None;
+    }
     notify::may_get(agent, thread, JVMPI_EVENT_OBJECT_ALLOC).then_some(agent)
 }
 

@@ -21,6 +21,7 @@ use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
 use jvmpi_sys::*;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 pub unsafe extern "system" fn sampled_object_alloc(
     _: *mut jvmtiEnv,
@@ -31,7 +32,16 @@ pub unsafe extern "system" fn sampled_object_alloc(
     size: jlong,
 ) {
     // SAFETY: JVMTI passes the environment of the thread that allocates and runs this.
-    unsafe { callback(env, |jni| allocated(jni, object, class, Some(size))) };
+    unsafe {
+        callback(env, |jni| {
+            let is_no_sample = &threads::current(jni).reports_at_once;
+            if is_no_sample.load(Ordering::Relaxed) {
+                is_no_sample.store(false, Ordering::Relaxed);
+            } else {
+                allocated(jni, object, class, Some(size));
+            }
+        });
+    };
 }
 
 /// Announces the class that OBJECT_ALLOC of an array of this class names. Returns false if the agent still does
@@ -292,7 +302,8 @@ fn make_known(
     is_known.map(|is_known| (tag.id(), is_known))
 }
 
-/// Sends OBJECT_ALLOC for an object, unless another thread has done so. Returns false if it cannot be sent yet.
+/// Sends OBJECT_ALLOC for an object, unless another thread has done so. Returns false if it cannot be sent yet. If
+/// allocations are sampled, the event has the flag of a requested event, because the object is not a sample.
 fn announce_now(jni: Jni, agent: &Agent, delivery: &Delivery<'_>, object: jobject) -> Result<bool> {
     let thread = delivery.thread();
     let tag = tagging::tag(object)?;
@@ -305,7 +316,11 @@ fn announce_now(jni: Jni, agent: &Agent, delivery: &Delivery<'_>, object: jobjec
     }
     let u = event_of(jni, agent, thread, object, tag)?;
     thread.current_object.with(tag.id(), object, || {
-        send::with(jni, delivery, agent, u);
+        if allocations::are_sampled() {
+            send::as_requested(jni, delivery, agent, u);
+        } else {
+            send::with(jni, delivery, agent, u);
+        }
     });
     tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
 }

@@ -34,6 +34,12 @@ pub fn with<A: EventBody>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, body
     delivery.send(agent, body)
 }
 
+/// Does the same as [`with`], but the event has the flag of a requested event.
+pub fn as_requested<A: EventBody>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, body: A) -> A {
+    precede(jni, delivery, agent);
+    delivery.send_as_requested(agent, body)
+}
+
 /// Does the same as [`to`], but names another thread, which must be live.
 pub fn to_as<A: EventBody>(
     jni: Jni,
