@@ -128,7 +128,13 @@ impl<A: Agent> Loaded<A> {
             unsafe { (*interface).NotifyEvent = Some(notify_event) };
         }
         for (i, event) in on_load.events.iter().enumerate() {
-            if let Err(error) = jvmpi.enable(*event) {
+            let enabled = match (event, on_load.interval) {
+                (crate::EventType::ObjectAlloc, Some(bytes)) => {
+                    jvmpi.enable_sampled_allocations(bytes)
+                }
+                _ => jvmpi.enable(*event),
+            };
+            if let Err(error) = enabled {
                 for enabled in &on_load.events[..i] {
                     let _ = jvmpi.disable(*enabled);
                 }

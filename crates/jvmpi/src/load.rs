@@ -3,6 +3,7 @@
 use crate::context::mode;
 use crate::{Context, EventType, Jvmpi};
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::ptr;
 
@@ -14,6 +15,8 @@ pub struct OnLoad {
     context: Context<'static, mode::OnLoad>,
     /// The events to enable once the agent exists.
     pub(crate) events: Vec<EventType>,
+    /// The sampling interval of OBJECT_ALLOC.
+    pub(crate) interval: Option<NonZeroU32>,
 }
 
 impl OnLoad {
@@ -22,7 +25,7 @@ impl OnLoad {
     pub(crate) unsafe fn new(jvmpi: Jvmpi) -> Self {
         // SAFETY: as the caller promises; no thread is named.
         let context = unsafe { Context::new(jvmpi, ptr::null_mut(), false) };
-        Self { context, events: Vec::new() }
+        Self { context, events: Vec::new(), interval: None }
     }
 
     /// Enables an event, as soon as the agent exists and can receive it. The load fails if the VM refuses.
@@ -35,6 +38,13 @@ impl OnLoad {
     /// Enables several events, each as by [`enable`](Self::enable).
     pub fn enable_all(&mut self, events: impl IntoIterator<Item = EventType>) {
         events.into_iter().for_each(|event| self.enable(event));
+    }
+
+    /// Enables OBJECT_ALLOC for samples only, as
+    /// [`enable_sampled_allocations`](Jvmpi::enable_sampled_allocations) does.
+    pub fn sample_allocations(&mut self, interval: NonZeroU32) {
+        self.enable(EventType::ObjectAlloc);
+        self.interval = Some(interval);
     }
 }
 

@@ -52,6 +52,12 @@ unsafe fn request<M: Mode, R>(
     let mut take = Some(take);
     let mut taken = None;
     let mut answer = |event: *mut JVMPI_Event| {
+        // An object that the requested event names may be announced before, with the same flag.
+        // SAFETY: the VM has filled this member, as the event has the type that uses it.
+        let is_other = || unsafe { (*event).u.obj_alloc.obj_id.cast() } != arg;
+        if event_type == JVMPI_EVENT_OBJECT_ALLOC && is_other() {
+            return;
+        }
         let Some(take) = take.take() else { return };
         // A panic resumes in the caller of `request`; it must not unwind through the VM.
         taken = Some(catch_unwind(AssertUnwindSafe(|| {

@@ -5,6 +5,7 @@ use jni_sys::{JNI_OK, JNIEnv, JavaVM, jboolean, jint, jlong, jmethodID, jobject}
 use jvmpi_sys::*;
 use std::ffi::{c_char, c_void};
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ptr;
 
 /// The functions of the VM that any thread may call at any time. Functions that only some modes permit belong
@@ -137,11 +138,20 @@ impl Jvmpi {
 
     /// EnableEvent: enables an event for all threads.
     pub fn enable(self, event: EventType) -> Result<(), EventError> {
-        // SAFETY: EnableEvent may be called at any time; it does not use the second argument.
-        EventError::check(
-            unsafe { (self.0.EnableEvent)(event as jint, ptr::null_mut()) },
-            event.name(),
-        )
+        self.enable_with(event, ptr::null_mut())
+    }
+
+    /// EnableEvent: enables OBJECT_ALLOC for samples only. The program allocates `interval` bytes between two sample
+    /// points on average, and the object that contains a sample point is reported. This is an extension of
+    /// libjvmpi.so. Fails if allocations are already reported with another interval.
+    pub fn enable_sampled_allocations(self, interval: NonZeroU32) -> Result<(), EventError> {
+        let interval = ptr::without_provenance_mut(interval.get() as usize);
+        self.enable_with(EventType::ObjectAlloc, interval)
+    }
+
+    fn enable_with(self, event: EventType, arg: *mut c_void) -> Result<(), EventError> {
+        // SAFETY: EnableEvent may be called at any time. It does not dereference the second argument.
+        EventError::check(unsafe { (self.0.EnableEvent)(event as jint, arg) }, event.name())
     }
 
     /// DisableEvent: disables an event for all threads. A handler that is already running continues.

@@ -8,6 +8,7 @@ use jvmpi::export::Loaded;
 use jvmpi::sys::jni_sys::{JNI_ERR, JNI_OK};
 use jvmpi::sys::*;
 use jvmpi::*;
+use std::num::NonZeroU32;
 use std::sync::atomic::Ordering;
 
 struct Suspender;
@@ -23,6 +24,7 @@ impl Agent for Suspender {
             return Err("not again".into());
         }
         jvmpi.enable(EventType::GcStart);
+        jvmpi.sample_allocations(NonZeroU32::new(4096).unwrap());
         Ok(())
     }
 
@@ -82,7 +84,9 @@ fn agents_run_on_versions_with_fewer_functions() {
     assert_eq!(load_again(c"other".as_ptr()), JNI_ERR);
     assert_eq!(fake_vm::calls(), []);
     assert_eq!(load_again(c"more".as_ptr()), JNI_OK);
-    assert_eq!(fake_vm::calls(), [("EnableEvent", JVMPI_EVENT_GC_START as usize)]);
+    let events = [JVMPI_EVENT_GC_START, JVMPI_EVENT_OBJECT_ALLOC];
+    let [start, alloc] = events.map(|event| ("EnableEvent", event as usize));
+    assert_eq!(fake_vm::calls(), [start, alloc, ("its argument", 4096)]);
     // The fake VM fails to suspend every other thread of a list.
     fake_vm::send(JVMPI_EVENT_MONITOR_WAIT, 16);
     let suspended = [32, 48, 64].map(|thread| ("SuspendThreadList", thread));

@@ -95,8 +95,11 @@ pub fn send(event_type: jint, word: usize) {
     }
 }
 
-unsafe extern "C" fn enable(event: jint, _: *mut c_void) -> jint {
+unsafe extern "C" fn enable(event: jint, arg: *mut c_void) -> jint {
     called("EnableEvent", event as usize);
+    if !arg.is_null() {
+        called("its argument", arg.addr());
+    }
     if event == REFUSED.load(Ordering::Relaxed) { JVMPI_NOT_AVAILABLE } else { JVMPI_SUCCESS }
 }
 unsafe extern "C" fn disable(event: jint, _: *mut c_void) -> jint {
@@ -108,6 +111,10 @@ unsafe extern "C" fn request(event: jint, arg: *mut c_void) -> jint {
     called("RequestEvent", event as usize);
     if arg.is_null() {
         return JVMPI_SUCCESS;
+    }
+    if event == JVMPI_EVENT_OBJECT_ALLOC {
+        // Another object is announced before.
+        send(event | JVMPI_REQUESTED_EVENT, arg.addr() + 16);
     }
     send(event | JVMPI_REQUESTED_EVENT, arg.addr());
     JVMPI_SUCCESS
