@@ -10,6 +10,7 @@ use crate::per_thread::{InUse, Own, Slot, Waited};
 use crate::session::Session;
 use crate::shared::{Heap, Live, Shared, lock, new_class, text};
 use crate::symbols::NewThread;
+use crate::weights::{Tally, Weights};
 use crate::{listener, locks, sampler};
 use jvmpi::{
     Agent, ArenaId, ClassId, ClassLoad, Context, Frames, GcDisabled, GlobalrefAlloc, HeapUse,
@@ -18,7 +19,7 @@ use jvmpi::{
     ThreadStart, mode,
 };
 use jvmpi_formats::hprof::options::{HELP, Options, Request};
-use jvmpi_formats::profile::{self, Amount, Format, Monitor, TraceSerial};
+use jvmpi_formats::profile::{self, Format, Monitor, TraceSerial};
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
@@ -144,6 +145,9 @@ fn start(jvmpi: &mut OnLoad, options: &str) -> Result<(Options, Output), LoadErr
     };
     let output = Output::open(&options, process).map_err(|why| refuse(jvmpi, &why))?;
     jvmpi.enable_all(events(&options));
+    if let Some(interval) = options.sample {
+        jvmpi.sample_allocations(interval);
+    }
     Ok((options, output))
 }
 
@@ -153,7 +157,11 @@ impl Agent for Hprof {
         let dumps = Dumps::new(jvmpi, &options, output);
         let shared = Shared {
             known: Mutex::default(),
-            heap: RawMonitor::new(jvmpi, c"_hprof heap", RefCell::default()),
+            heap: RawMonitor::new(
+                jvmpi,
+                c"_hprof heap",
+                RefCell::new(Heap::new(Weights::new(options.sample))),
+            ),
             sampler: RawMonitor::new(jvmpi, c"_hprof sampler", Orders::of(&options)),
             session: Mutex::new(Arc::new(Session::new(options))),
             // The data of a new thread has epoch 0, so this one must differ.
@@ -175,7 +183,7 @@ impl Agent for Hprof {
                 .into());
         }
         let (options, output) = start(jvmpi, options)?;
-        shared.heap.enter(jvmpi).replace(Heap::default());
+        shared.heap.enter(jvmpi).replace(Heap::new(Weights::new(options.sample)));
         lock(&shared.references).clear();
         let orders = shared.sampler.enter(jvmpi);
         let Orders { sampled, end } = Orders::of(&options);
@@ -256,7 +264,8 @@ impl Agent for Hprof {
         let session = self.shared.session();
         let trace = self.trace_for_binary(jvmpi, &session, jvmpi.thread());
         lock(&self.shared.known).class_load(new_class(&class), trace);
-        if session.options.sites || session.options.heap_dump {
+        if (session.options.sites || session.options.heap_dump) && session.options.sample.is_none()
+        {
             // No other event reports the Class object.
             self.shared.object(jvmpi, class.class().into());
         }
@@ -277,7 +286,7 @@ impl Agent for Hprof {
             // No memory may be allocated from here to GC_FINISH.
             let mut heap = heap.borrow_mut();
             let sites = sites.max(heap.freed.len());
-            heap.freed.resize(sites, Amount::default());
+            heap.freed.resize(sites, Tally::default());
             heap.unloaded.reserve(classes);
         }
         heap.keep();
@@ -310,15 +319,20 @@ impl Agent for Hprof {
             return;
         };
         let trace = jvmpi.call_trace(jvmpi.thread(), &mut frames);
+        if shared.session().options.names_methods_only() {
+            shared.learn_methods(jvmpi, trace);
+            alloc.class().into_iter().for_each(|class| shared.learn_class(jvmpi, class));
+        }
         let Some(mut own) = self.own(jvmpi) else { return };
         let Own { session, serial, allocations, cursor, .. } = &mut *own;
         let class = alloc.class().map_or(0, ClassId::as_usize);
         let array_of = alloc.elements().map_or(0, |elements| elements as u8);
         let size = u64::from(alloc.size());
-        let site = allocations.count(class, array_of, trace, size, || {
+        let tally = session.weights().of(size);
+        let site = allocations.count(class, array_of, trace, tally, || {
             shared.site(session, &alloc, shared.trace(session, *serial, trace))
         });
-        let object = Object { site, size, arena: alloc.arena().0 as u8 };
+        let object = Object { site, size, arena: alloc.arena().0 as u8, is_extra: false };
         let page = |number| shared.heap.enter(jvmpi).borrow_mut().objects.page(number);
         cursor.insert(alloc.object().as_usize() as u64, object, page);
         if frames.depth() == session.alloc_depth() {
@@ -344,8 +358,9 @@ impl Agent for Hprof {
 
     fn arena_delete(&self, jvmpi: &mut Stopped<'_>, arena: ArenaId) {
         if let Some(heap) = self.shared.heap.kept(jvmpi) {
-            let Heap { objects, freed, .. } = &mut *heap.borrow_mut();
-            objects.remove_arena(arena.0 as u8, |object| Heap::count_freed(freed, object));
+            let Heap { objects, freed, weights, .. } = &mut *heap.borrow_mut();
+            let mut dead = |object| Heap::count_freed(freed, *weights, object);
+            objects.remove_arena(arena.0 as u8, &mut dead);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{heap, monitors};
 use jvmpi::{EventType, Level, MultiThreaded, OnLoad, RawMonitor};
 use jvmpi_formats::hprof::control::{Command, Control, SiteFlags};
 use jvmpi_formats::hprof::options::{Cpu, Options};
-use jvmpi_formats::profile::{DumpKind, PREAMBLE, Profile, Section, Settings, Time};
+use jvmpi_formats::profile::{DumpKind, Profile, Section, Settings, Time, preamble};
 use std::cell::RefCell;
 use std::io;
 use std::net::TcpStream;
@@ -191,7 +191,7 @@ impl Work {
         };
         let profile = Profile {
             created: Time::now(),
-            preamble: PREAMBLE.to_owned(),
+            preamble: preamble(options.sample),
             settings: Some(settings),
             ..Profile::default()
         };
@@ -227,6 +227,9 @@ impl Work {
     fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, kind: DumpKind) {
         let session = shared.session();
         let options = &session.options;
+        if options.live && kind == DumpKind::Last {
+            jvmpi.run_gc();
+        }
         let (all, clear) = (kind != DumpKind::Snapshot, kind == DumpKind::Dump);
         let progress = Progress::begin(options.verbose && all);
         let well = self.write(|work| {
@@ -350,7 +353,10 @@ impl Work {
             orders.notify_all(jvmpi);
         };
         let switched = match control {
-            Control::AllocTracesOn => jvmpi.enable(EventType::ObjectAlloc),
+            Control::AllocTracesOn => match session.options.sample {
+                Some(interval) => jvmpi.enable_sampled_allocations(interval),
+                None => jvmpi.enable(EventType::ObjectAlloc),
+            },
             Control::AllocTracesOff => jvmpi.disable(EventType::ObjectAlloc),
             Control::SamplingOn(thread) => return sample(thread, true),
             Control::SamplingOff(thread) => return sample(thread, false),

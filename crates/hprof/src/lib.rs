@@ -26,6 +26,7 @@ mod sites;
 mod symbols;
 mod timeline;
 mod wall;
+mod weights;
 
 use agent::Hprof;
 

@@ -21,12 +21,14 @@ pub struct Objects {
 /// The record of a live object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
-    /// The site that it was allocated at, below 2^27.
+    /// The site that it was allocated at, below 2^26.
     pub site: u32,
     /// The size in bytes.
     pub size: u64,
     /// The low bits of its arena's number: few arenas exist at a time.
     pub arena: u8,
+    /// True if it is not among the counted objects: allocations are sampled, and it is not a sample.
+    pub is_extra: bool,
 }
 
 /// The page of a thread's last object.
@@ -46,14 +48,19 @@ impl Object {
     /// Packs the object into a number. Sizes are multiples of eight; those above 2^31 do not occur.
     fn pack(self) -> u64 {
         let size = self.size.div_ceil(8).min((1 << 28) - 1);
-        1 << 63 | u64::from(self.site) << 36 | u64::from(self.arena) << 28 | size
+        1 << 63
+            | u64::from(self.is_extra) << 62
+            | u64::from(self.site) << 36
+            | u64::from(self.arena) << 28
+            | size
     }
 
     fn unpack(packed: u64) -> Option<Self> {
         (packed != 0).then_some(Self {
-            site: (packed >> 36) as u32 & ((1 << 27) - 1),
+            site: (packed >> 36) as u32 & ((1 << 26) - 1),
             size: (packed & ((1 << 28) - 1)) * 8,
             arena: (packed >> 28) as u8,
+            is_extra: packed >> 62 & 1 != 0,
         })
     }
 }
@@ -142,15 +149,15 @@ mod tests {
     use super::*;
 
     fn object(site: u32) -> Object {
-        Object { site, size: 24, arena: 1 }
+        Object { site, size: 24, arena: 1, is_extra: false }
     }
 
     #[test]
     fn an_object_is_what_it_was_packed_from() {
         for object in [
-            Object { site: 0, size: 0, arena: 0 },
-            Object { site: 1, size: 16, arena: 1 },
-            Object { site: (1 << 27) - 1, size: (1 << 31) - 8, arena: 255 },
+            Object { site: 0, size: 0, arena: 0, is_extra: false },
+            Object { site: 1, size: 16, arena: 1, is_extra: true },
+            Object { site: (1 << 26) - 1, size: (1 << 31) - 8, arena: 255, is_extra: true },
         ] {
             assert_eq!(Object::unpack(object.pack()), Some(object));
         }

@@ -5,11 +5,12 @@ use crate::monitor_times::Waits;
 use crate::sites::{Counts, SiteKey, Sites};
 use crate::symbols::Symbols;
 use crate::timeline::Timeline;
+use crate::weights::{Tally, Weights};
 use jvmpi_formats::hprof::control::SiteFlags;
 use jvmpi_formats::hprof::options::Options;
 use jvmpi_formats::profile::{
-    self, Amount, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, Profile,
-    Site, StackId, StackTime, ThreadSerial, Time, TraceSerial,
+    self, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, Profile, Site,
+    StackId, StackTime, ThreadSerial, Time, TraceSerial,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +59,7 @@ struct Sums {
     /// By stack number, if the costs of all threads are summed up.
     calls: Vec<Cost>,
     calls_by_thread: FxHashMap<(ThreadSerial, StackId), Cost>,
-    allocated: FxHashMap<u32, Amount>,
+    allocated: FxHashMap<u32, Tally>,
 }
 
 impl Sums {
@@ -144,9 +145,9 @@ struct Samples {
 struct Dumped {
     own_times: FxHashMap<(ThreadSerial, StackId), u64>,
     /// The sites as they were last written.
-    sites: FxHashMap<SiteKey, (Amount, Amount)>,
+    sites: FxHashMap<SiteKey, (Tally, Tally)>,
     /// The allocated amounts when sites were cleared.
-    cleared: FxHashMap<SiteKey, Amount>,
+    cleared: FxHashMap<SiteKey, Tally>,
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -218,11 +219,16 @@ impl Session {
         }
     }
 
+    /// Returns the weights of reported objects.
+    pub fn weights(&self) -> Weights {
+        Weights::new(self.options.sample)
+    }
+
     /// Counts an object whose allocating thread is not known.
     pub fn add_without_trace(&self, site: u32, size: u64) {
         let mut threads = lock(&self.threads);
         let sum = threads.ended.allocated.entry(site).or_default();
-        add(sum, Amount { instances: 1, bytes: size });
+        sum.add(self.weights().of(size));
     }
 
     fn sums(&self) -> Sums {
@@ -311,8 +317,10 @@ impl Session {
         section
     }
 
-    /// Returns the section of allocation sites. `freed` has the dead objects, by site number.
-    pub fn sites(&self, freed: &[Amount], flags: SiteFlags, cutoff: f64) -> profile::Sites {
+    /// Returns the section of allocation sites. `freed` has the dead objects, by site number. With `live=y` it has
+    /// only the live objects, also as allocated ones.
+    pub fn sites(&self, freed: &[Tally], flags: SiteFlags, cutoff: f64) -> profile::Sites {
+        let survivors = self.options.live;
         let allocated = self.sums().allocated;
         let mut dumped = lock(&self.dumped);
         let mut section = profile::Sites {
@@ -321,30 +329,38 @@ impl Session {
             by_allocation: flags.by_allocation(),
             ..profile::Sites::default()
         };
+        let mut sums = (Tally::default(), Tally::default());
         for number in 0..self.sites.count() as u32 {
             let Some(key) = self.sites.key(number) else { continue };
             let all = allocated.get(&number).copied().unwrap_or_default();
-            let live = less(all, freed.get(number as usize).copied().unwrap_or_default());
-            let allocated = less(all, dumped.cleared.get(&key).copied().unwrap_or_default());
-            add(&mut section.live, live);
-            add(&mut section.allocated, allocated);
+            let live = all.less(freed.get(number as usize).copied().unwrap_or_default());
+            let allocated = match survivors {
+                true => live,
+                false => all.less(dumped.cleared.get(&key).copied().unwrap_or_default()),
+            };
+            sums.0.add(live);
+            sums.1.add(allocated);
             let is_old = dumped.sites.insert(key, (live, allocated)) == Some((live, allocated));
             let SiteKey { class, array_of, trace } = key;
-            if all.instances > 0 && !(flags.incremental() && is_old) {
+            let is_shown = if survivors { live.parts > 0 } else { all.parts > 0 };
+            if is_shown && !(flags.incremental() && is_old) {
+                let (live, allocated) = (live.amount(), allocated.amount());
                 section.rows.push(Site { class, array_of, trace, live, allocated });
             }
         }
+        (section.live, section.allocated) = (sums.0.amount(), sums.1.amount());
         section.rank(cutoff as f32);
         section
     }
 
     /// Returns the size of the heap. `freed` has the dead objects, by site number.
-    pub fn heap_summary(&self, freed: &[Amount]) -> HeapSummary {
-        let mut allocated = Amount::default();
-        self.sums().allocated.values().for_each(|site| add(&mut allocated, *site));
-        let mut dead = Amount::default();
-        freed.iter().for_each(|site| add(&mut dead, *site));
-        HeapSummary { at: Some(Time::now()), live: less(allocated, dead), allocated }
+    pub fn heap_summary(&self, freed: &[Tally]) -> HeapSummary {
+        let mut allocated = Tally::default();
+        self.sums().allocated.values().for_each(|site| allocated.add(*site));
+        let mut dead = Tally::default();
+        freed.iter().for_each(|site| dead.add(*site));
+        let (live, allocated) = (allocated.less(dead).amount(), allocated.amount());
+        HeapSummary { at: Some(Time::now()), live, allocated }
     }
 
     /// Deletes all counts.
@@ -376,19 +392,5 @@ impl Session {
             .into_iter()
             .filter_map(|(site, amount)| Some((self.sites.key(site)?, amount)));
         lock(&self.dumped).cleared = cleared.collect();
-    }
-}
-
-fn add(to: &mut Amount, more: Amount) {
-    to.instances += more.instances;
-    to.bytes += more.bytes;
-}
-
-/// Subtracts amounts. The result is at least 0: threads count during the summation, so `by` may briefly be
-/// larger.
-fn less(amount: Amount, by: Amount) -> Amount {
-    Amount {
-        instances: amount.instances.saturating_sub(by.instances),
-        bytes: amount.bytes.saturating_sub(by.bytes),
     }
 }

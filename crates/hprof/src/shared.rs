@@ -7,11 +7,12 @@ use crate::per_thread::{Slot, pass_barrier};
 use crate::session::Session;
 use crate::sites::SiteKey;
 use crate::symbols::{NewClass, Symbols};
+use crate::weights::{Tally, Weights};
 use jvmpi::{
-    ClassLoad, Context, Field, Frame, Frames, GcDisabled, ModifiedUtf8, MultiThreaded, ObjectAlloc,
-    ObjectId, RawMonitor, ThreadId, ThreadLocal, mode,
+    ClassId, ClassLoad, Context, Field, Frame, Frames, GcDisabled, ModifiedUtf8, MultiThreaded,
+    ObjectAlloc, ObjectId, RawMonitor, ThreadId, ThreadLocal, mode,
 };
-use jvmpi_formats::profile::{Amount, ClassSerial, Line, NameId, ThreadSerial, TraceSerial, Type};
+use jvmpi_formats::profile::{ClassSerial, Line, NameId, ThreadSerial, TraceSerial, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -43,7 +44,9 @@ pub struct Heap {
     /// The objects.
     pub objects: Objects,
     /// The objects that have died, by the numbers of their sites.
-    pub freed: Vec<Amount>,
+    pub freed: Vec<Tally>,
+    /// The weights of the objects.
+    pub weights: Weights,
     /// The classes that the collection has unloaded.
     pub unloaded: Vec<u64>,
 }
@@ -61,21 +64,28 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Heap {
+    /// Creates the data of a recording.
+    pub fn new(weights: Weights) -> Self {
+        Self { weights, ..Self::default() }
+    }
+
     /// Counts an object that has died.
     pub fn free(&mut self, id: u64) {
         if let Some(object) = self.objects.remove(id) {
-            Self::count_freed(&mut self.freed, object);
+            Self::count_freed(&mut self.freed, self.weights, object);
         }
     }
 
-    pub fn count_freed(freed: &mut Vec<Amount>, object: Object) {
+    pub fn count_freed(freed: &mut Vec<Tally>, weights: Weights, object: Object) {
+        if object.is_extra {
+            return;
+        }
         let site = object.site as usize;
         // GC_START has made room for all existing sites.
         if freed.len() <= site {
-            freed.resize(site + 1, Amount::default());
+            freed.resize(site + 1, Tally::default());
         }
-        freed[site].instances += 1;
-        freed[site].bytes += object.size;
+        freed[site].add(weights.of(object.size));
     }
 }
 
@@ -187,12 +197,19 @@ impl Shared {
                 continue;
             }
             if let Some(class) = jvmpi.method_class(method) {
-                let add = |_: &mut GcDisabled<'_>, class: ClassLoad<'_>| {
-                    lock(&self.known).class_load(new_class(&class), TraceSerial(0));
-                };
-                // A class that the VM does not report now remains unknown.
-                let _ = jvmpi.class_load(class, add);
+                self.learn_class(jvmpi, class);
             }
+        }
+    }
+
+    /// Requests an allocated class that no event has reported.
+    pub fn learn_class(&self, jvmpi: &mut GcDisabled<'_>, class: ClassId) {
+        if lock(&self.known).class(class.as_usize() as u64).is_none() {
+            let add = |_: &mut GcDisabled<'_>, class: ClassLoad<'_>| {
+                lock(&self.known).class_load(new_class(&class), TraceSerial(0));
+            };
+            // A class that the VM does not report now remains unknown.
+            let _ = jvmpi.class_load(class, add);
         }
     }
 
@@ -214,12 +231,14 @@ impl Shared {
             site: self.site(&session, alloc, TraceSerial(0)),
             size: alloc.size().into(),
             arena: alloc.arena().0 as u8,
+            // The program does not allocate it now.
+            is_extra: session.weights().are_estimates(),
         };
         let number = alloc.object().as_usize() as u64;
         let heap = self.heap.enter(jvmpi);
         let is_new = heap.borrow_mut().objects.insert(number, object).is_none();
         drop(heap);
-        if is_new {
+        if is_new && !object.is_extra {
             session.add_without_trace(object.site, object.size);
         }
         object

@@ -3,9 +3,10 @@
 //! Each thread counts its own allocations. Dead objects are counted for all threads together, by the
 //! thread that receives the event. Live amounts are allocated minus dead amounts.
 
+use crate::weights::Tally;
 use hashbrown::HashTable;
 use indexmap::IndexSet;
-use jvmpi_formats::profile::{Amount, ClassSerial, TraceSerial, Type};
+use jvmpi_formats::profile::{ClassSerial, TraceSerial, Type};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -56,17 +57,17 @@ impl Sites {
 #[derive(Debug)]
 pub struct Allocated {
     site: u32,
-    objects: AtomicU64,
+    parts: AtomicU64,
     bytes: AtomicU64,
 }
 
 impl Allocated {
-    fn add(&self, size: u64) {
+    fn add(&self, more: Tally) {
         // Only the thread itself writes, so no update is lost.
         let add =
             |to: &AtomicU64, more| to.store(to.load(Ordering::Relaxed) + more, Ordering::Relaxed);
-        add(&self.objects, 1);
-        add(&self.bytes, size);
+        add(&self.parts, more.parts);
+        add(&self.bytes, more.bytes);
     }
 }
 
@@ -76,11 +77,12 @@ pub struct Counts(Mutex<Vec<Arc<Allocated>>>);
 
 impl Counts {
     /// Adds the amounts to those of other threads.
-    pub fn add_to(&self, all: &mut FxHashMap<u32, Amount>) {
+    pub fn add_to(&self, all: &mut FxHashMap<u32, Tally>) {
         for one in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let sum = all.entry(one.site).or_default();
-            sum.instances += one.objects.load(Ordering::Relaxed);
-            sum.bytes += one.bytes.load(Ordering::Relaxed);
+            all.entry(one.site).or_default().add(Tally {
+                parts: one.parts.load(Ordering::Relaxed),
+                bytes: one.bytes.load(Ordering::Relaxed),
+            });
         }
     }
 }
@@ -114,7 +116,7 @@ impl<F: Copy + Eq + Hash> Allocations<F> {
         Arc::clone(&self.shared)
     }
 
-    /// Counts an object and returns its site. `number` returns the site of a new combination of class,
+    /// Counts an object with its weight and returns its site. `number` returns the site of a new combination of class,
     /// element code and frames.
     #[inline]
     pub fn count(
@@ -122,7 +124,7 @@ impl<F: Copy + Eq + Hash> Allocations<F> {
         class: usize,
         array_of: u8,
         frames: &[F],
-        size: u64,
+        tally: Tally,
         number: impl FnOnce() -> u32,
     ) -> u32 {
         let hash = hash(class, array_of, frames);
@@ -130,19 +132,19 @@ impl<F: Copy + Eq + Hash> Allocations<F> {
             known.class == class && known.array_of == array_of && *known.frames == *frames
         };
         if let Some(known) = self.known.find(hash, is_it) {
-            known.counts.add(size);
+            known.counts.add(tally);
             return known.counts.site;
         }
         let site = number();
         let fresh = || {
-            let (objects, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
-            let counts = Arc::new(Allocated { site, objects, bytes });
+            let (parts, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+            let counts = Arc::new(Allocated { site, parts, bytes });
             let shared = Arc::clone(&counts);
             self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).push(shared);
             counts
         };
         let counts = Arc::clone(self.by_site.entry(site).or_insert_with(fresh));
-        counts.add(size);
+        counts.add(tally);
         let known = Symbols { class, array_of, frames: frames.into(), counts };
         self.known.insert_unique(hash, known, |known| {
             self::hash(known.class, known.array_of, &known.frames)
@@ -171,8 +173,8 @@ mod tests {
         SiteKey { class: ClassSerial(1), array_of: None, trace: TraceSerial(trace) }
     }
 
-    fn amount(instances: u64, bytes: u64) -> Amount {
-        Amount { instances, bytes }
+    fn tally(parts: u64, bytes: u64) -> Tally {
+        Tally { parts, bytes }
     }
 
     #[test]
@@ -181,11 +183,11 @@ mod tests {
         let mut threads = [Allocations::default(), Allocations::default()];
         for (thread, trace, size) in [(0, 5, 16), (1, 5, 24), (0, 5, 16), (1, 6, 8)] {
             let number = || sites.number(key(trace));
-            threads[thread].count(3, 0, &[(trace, 1)], size, number);
+            threads[thread].count(3, 0, &[(trace, 1)], tally(10, size), number);
         }
         let mut all = FxHashMap::default();
         threads.iter().for_each(|thread| thread.counts().add_to(&mut all));
-        assert_eq!(all, FxHashMap::from_iter([(0, amount(3, 56)), (1, amount(1, 8))]));
+        assert_eq!(all, FxHashMap::from_iter([(0, tally(30, 56)), (1, tally(10, 8))]));
         assert_eq!((sites.key(0), sites.key(1)), (Some(key(5)), Some(key(6))));
         assert_eq!((sites.key(2), sites.count()), (None, 2));
     }
@@ -201,7 +203,7 @@ mod tests {
             for (class, array_of, frames) in
                 [(1, 0, [(1, 1)]), (2, 0, [(1, 1)]), (1, 2, [(1, 1)]), (1, 0, [(1, 2)])]
             {
-                thread.count(class, array_of, &frames, 8, || {
+                thread.count(class, array_of, &frames, tally(1, 8), || {
                     asked += 1;
                     9
                 });
@@ -210,6 +212,6 @@ mod tests {
         assert_eq!(asked, 8);
         let mut all = FxHashMap::default();
         thread.counts().add_to(&mut all);
-        assert_eq!(all[&9], amount(16, 128));
+        assert_eq!(all[&9], tally(16, 128));
     }
 }

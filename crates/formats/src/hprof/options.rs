@@ -2,6 +2,7 @@
 
 use crate::profile::Format;
 use std::fmt::{self, Display};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -25,6 +26,10 @@ pub struct Options {
     pub depth: u16,
     /// `allocdepth=`: how many frames the traces of allocations have, if not `depth`.
     pub alloc_depth: Option<u16>,
+    /// `sample=`: the mean number of allocated bytes per reported object, if not every object is reported.
+    pub sample: Option<NonZeroU32>,
+    /// `live=y`: the sites have only the objects that survive a collection at the end.
+    pub live: bool,
     /// `contexts=`: the maximum number of stacks that `cpu=times` distinguishes.
     pub contexts: u32,
     /// `interval=`: how long the sampler waits from one look to the next.
@@ -62,10 +67,15 @@ impl Options {
     /// they are met, because reporting all classes is most of the cost of sampling at the start. A front end can
     /// ask for more at any time.
     pub fn names_methods_only(&self) -> bool {
-        let Self { sites, heap_dump, monitor, format, .. } = self;
-        self.samples()
-            && !(*sites || *heap_dump || *monitor || *format == Format::Binary)
-            && matches!(self.output, Output::File(_))
+        let Self { sites, heap_dump, monitor, format, sample, cpu, .. } = self;
+        let reports_all = *sites && sample.is_none() || *heap_dump || *monitor;
+        let may_be_asked = match self.output {
+            Output::File(_) => false,
+            Output::Net { .. } => true,
+            Output::Channel { .. } => sample.is_none(),
+        };
+        let samples = self.samples() || cpu.is_none() && sample.is_some();
+        samples && !(reports_all || may_be_asked || *format == Format::Binary)
     }
 }
 
@@ -136,6 +146,10 @@ HPROF: profiles the heap, CPU time and monitors of a program
   net=HOST:PORT            send to a front end that listens there
   depth=N                  frames of a trace; 128 for pictures and pages       4
   allocdepth=N             frames of the traces of allocations                 as depth
+  sample=SIZE              report one object per SIZE allocated bytes, such as
+                           512k or 1m, and estimate the others                 all objects
+  live=y|n                 collect garbage before the last dump, and write
+                           only the objects that survive                       n
   contexts=N               maximum number of stacks for cpu=times; calls from
                            further stacks are recorded without callers         1000000
   interval=MS              milliseconds between samples                        10
@@ -212,6 +226,8 @@ struct Given {
     secret: Option<String>,
     depth: Option<u16>,
     alloc_depth: Option<u16>,
+    sample: Option<NonZeroU32>,
+    live: Option<bool>,
     contexts: Option<u32>,
     interval: Option<u16>,
     cutoff: Option<f64>,
@@ -262,6 +278,8 @@ impl Given {
             "secret" => self.secret = Some(value.to_owned()),
             "depth" => self.depth = Some(number(name, value, 0, u16::MAX)?),
             "allocdepth" => self.alloc_depth = Some(number(name, value, 0, u16::MAX)?),
+            "sample" => self.sample = Some(sample(value)?),
+            "live" => self.live = Some(yes(name, value)?),
             "contexts" => self.contexts = Some(number(name, value, 0, CONTEXTS * 100)?),
             "interval" => self.interval = Some(number(name, value, 1, u16::MAX)?),
             "cutoff" => {
@@ -292,6 +310,13 @@ impl Given {
         let nothing = self.heap.is_none() && self.cpu.is_none() && self.monitor != Some(true);
         let (sites, heap_dump) = self.heap.unwrap_or((nothing, nothing && !of_stacks));
         let (cpu, monitor) = (self.cpu, self.monitor.unwrap_or(false));
+        for (option, asked) in
+            [("sample=", self.sample.is_some()), ("live=y", self.live == Some(true))]
+        {
+            if asked && (heap_dump || !sites) {
+                return Err(Refusal(format!("{option} needs heap=sites")));
+            }
+        }
         for (option, asked, possible) in [
             ("cpu=times", cpu == Some(Cpu::Times), format != Format::Binary),
             ("cpu=old", cpu == Some(Cpu::Old), format == Format::Text),
@@ -335,6 +360,8 @@ impl Given {
                 None => 4,
             },
             alloc_depth: self.alloc_depth,
+            sample: self.sample,
+            live: self.live.unwrap_or(false),
             contexts: self.contexts.unwrap_or(CONTEXTS),
             interval: Duration::from_millis(self.interval.unwrap_or(10).into()),
             cutoff: self.cutoff.unwrap_or(if of_stacks { 0.0 } else { 0.0001 }),
@@ -363,6 +390,22 @@ where
 {
     let number = value.parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| format!("{name} is a number from {least} to {most}"))
+}
+
+/// Parses a sampling interval: a number of bytes, or with `k` or `m` of units of 1024 or 1024² bytes.
+///
+/// # Errors
+/// Returns a line that says what an interval is.
+pub fn sample(value: &str) -> Result<NonZeroU32, String> {
+    let units = [("k", 1 << 10), ("m", 1 << 20)];
+    let unit = units.iter().find_map(|(unit, bytes)| Some((value.strip_suffix(unit)?, *bytes)));
+    let (digits, unit) = unit.unwrap_or((value, 1));
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let bytes = is_number.then(|| digits.parse::<u32>().ok()?.checked_mul(unit)).flatten();
+    let bytes = bytes.filter(|bytes| i32::try_from(*bytes).is_ok()).and_then(NonZeroU32::new);
+    bytes.ok_or_else(|| {
+        "a sampling interval is a number of bytes from 1 to 2047m, such as 512k".into()
+    })
 }
 
 fn address(value: &str) -> Result<(String, u16), String> {
@@ -403,6 +446,8 @@ mod tests {
                 output: Output::File("java.hprof.txt".into()),
                 depth: 4,
                 alloc_depth: None,
+                sample: None,
+                live: false,
                 contexts: 1_000_000,
                 interval: Duration::from_millis(10),
                 cutoff: 0.0001,
@@ -421,7 +466,8 @@ mod tests {
     #[test]
     fn each_option_has_its_effect() {
         let options = run(
-            "heap=sites,cpu=samples,monitor=y,net=localhost:65535,depth=0,allocdepth=7,contexts=1,interval=1,\
+            "heap=sites,cpu=samples,monitor=y,net=localhost:65535,depth=0,allocdepth=7,sample=3k,live=y,\
+                           contexts=1,interval=1,\
                            cutoff=0,lineno=n,thread=y,doe=n,force=n,verbose=n,duration=1.5,\
                            gc_okay=y,msa=n,hold=y",
         );
@@ -436,6 +482,8 @@ mod tests {
                 output: Output::Net { host: "localhost".to_owned(), port: 65535 },
                 depth: 0,
                 alloc_depth: Some(7),
+                sample: NonZeroU32::new(3 << 10),
+                live: true,
                 contexts: 1,
                 interval: Duration::from_millis(1),
                 cutoff: 0.0,
@@ -453,6 +501,10 @@ mod tests {
         {
             let options = run(text);
             assert_eq!((options.sites, options.heap_dump), (sites, dump), "{text}");
+        }
+        for (text, bytes) in [("1", 1), ("512k", 512 << 10), ("2047m", 2047 << 20)] {
+            let options = run(&format!("heap=sites,sample={text}"));
+            assert_eq!(options.sample, NonZeroU32::new(bytes), "{text}");
         }
         assert_eq!(run("cpu=y").cpu, Some(Cpu::Samples));
         assert_eq!(run("cpu=times,depth=9").depth, 9);
@@ -488,7 +540,8 @@ mod tests {
         let listed = |name: &str| HELP.contains(&format!("{name}="));
         for name in [
             "heap", "cpu", "monitor", "file", "format", "net", "depth", "interval", "cutoff",
-            "lineno", "thread", "doe", "duration", "force", "verbose", "gc_okay", "msa",
+            "lineno", "thread", "sample", "live", "doe", "duration", "force", "verbose", "gc_okay",
+            "msa",
         ] {
             assert!(listed(name), "{name}");
         }
@@ -496,6 +549,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_in_one_line() {
+        const SAMPLE: &str =
+            "a sampling interval is a number of bytes from 1 to 2047m, such as 512k";
         for (option, why) in [
             ("cpu", "an option is NAME=VALUE; 'help' lists them"),
             ("cpu=sample", "cpu is one of samples, wall, times, old"),
@@ -515,6 +570,13 @@ mod tests {
             ("cutoff=NaN", "cutoff is a share from 0 to 1"),
             ("duration=0", "duration is a number of seconds"),
             ("duration=inf", "duration is a number of seconds"),
+            ("sample=0", SAMPLE),
+            ("sample=0m", SAMPLE),
+            ("sample=k", SAMPLE),
+            ("sample=1g", SAMPLE),
+            ("sample=2048m", SAMPLE),
+            ("sample=-1", SAMPLE),
+            ("live=1", "live is y or n"),
             ("Cpu=samples", "unknown option; 'help' lists all"),
             ("", "an option is NAME=VALUE; 'help' lists them"),
         ] {
@@ -534,6 +596,9 @@ mod tests {
         }
         for (options, line) in [
             ("heap=all,file=x.svg", "a heap dump cannot be written in .svg: choose text"),
+            ("heap=all,sample=1m", "sample= needs heap=sites"),
+            ("cpu=samples,sample=1m", "sample= needs heap=sites"),
+            ("heap=dump,live=y", "live=y needs heap=sites"),
             ("cpu=old,file=x.html", "cpu=old cannot be written in .html: choose text"),
         ] {
             assert_eq!(refusal(options), line);

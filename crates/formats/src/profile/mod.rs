@@ -28,7 +28,7 @@ pub use formats::{Format, UnknownFormat, write_stacks};
 pub use model::*;
 pub use printable::printable;
 pub use stream::{DumpKind, StreamEvent, StreamReader, StreamWriter};
-pub use text::{PREAMBLE, TextWriter};
+pub use text::{PREAMBLE, TextWriter, preamble};
 pub use weight::{Stack, Unit, Weight, stacks};
 pub use whole_file::WholeFile;
 pub use writer::{EachRecord, Writer};

@@ -7,10 +7,22 @@ mod write;
 
 pub use heap::HeapReader;
 pub use read::{is_text, read};
+use std::num::NonZeroU32;
 pub use write::TextWriter;
 
 /// The default text between the first line and `--------`.
 pub const PREAMBLE: &str = include_str!("preamble.txt");
+
+/// Returns the preamble of a profile. With `sample`, allocations are sampled, one per this number of bytes on average.
+pub fn preamble(sample: Option<NonZeroU32>) -> String {
+    let estimated = sample.map(|bytes| {
+        format!(
+            "\nNumbers of objects and bytes are estimates from samples: one object\n\
+             in every {bytes} allocated bytes on average.\n"
+        )
+    });
+    format!("{PREAMBLE}{}", estimated.unwrap_or_default())
+}
 
 /// The headings of sections; the rows are below these words.
 mod heading {
