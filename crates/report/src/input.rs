@@ -34,4 +34,6 @@ pub struct Recording {
     pub duration: Duration,
     /// The time from one CPU sample to the next, if CPU time was sampled.
     pub interval: Option<Duration>,
+    /// The mean number of bytes per allocation sample, if allocations were sampled.
+    pub alloc_interval: Option<u32>,
 }

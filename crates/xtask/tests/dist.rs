@@ -212,7 +212,7 @@ fn profile(machine: &Machine, root: &Path, installed: &str) -> Result {
     let java = "/jdk/bin/java -cp /classes Tasks";
     for command in [
         "--version".to_owned(),
-        format!("record --alloc -o /tmp/record.txt -- {java}"),
+        format!("record --alloc --exact -o /tmp/record.txt -- {java}"),
         format!("run hprof:heap=sites,file=/tmp/run.txt -- {java}"),
     ] {
         script += &format!("chroot . {installed}/bin/jvmpi {command}\n");

@@ -57,7 +57,7 @@ fn installed_command_records_a_profile() -> Result {
     let profile = root.join("profile.txt");
     let mut record = Command::new(root.join("bin/jvmpi"));
     record.env("JVMPI_LIBRARY", build::shim()?);
-    record.args(["record", "--alloc", "-o", text(&profile)?, "--"]);
+    record.args(["record", "--alloc", "--exact", "-o", text(&profile)?, "--"]);
     record.arg(harness::newest_jdk()?.java()).args(["-cp", &harness::example_classes()?, "Tasks"]);
     let [said, _] = run(&mut record)?;
     if !said.contains(harness::TASKS_SAY) {

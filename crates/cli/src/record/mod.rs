@@ -18,12 +18,14 @@ use crate::waiting::Waiting;
 use clap::value_parser;
 use heaps::Heaps;
 use jvmpi_formats::hprof::control::Command;
+use jvmpi_formats::hprof::options::sample;
 use jvmpi_formats::profile::{self, File, Format, Weight, printable};
 use received::Received;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::mem::{self, MaybeUninit};
+use std::num::NonZeroU32;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus};
@@ -59,9 +61,12 @@ pub struct Arguments {
     /// Sample the stacks of all threads, also of waiting ones, with their states: shows the elapsed time
     #[arg(long, conflicts_with_all = ["cpu", "calls"], help_heading = WHAT)]
     wall: bool,
-    /// Record where objects are allocated, and how many of them are alive
+    /// Record where objects are allocated, and how many of them are alive: an estimate from samples
     #[arg(long, help_heading = WHAT)]
     alloc: bool,
+    /// Record only objects that survive a collection at the end, with --alloc
+    #[arg(long, requires = "alloc", help_heading = WHAT)]
+    live: bool,
     /// Count the calls of each method and measure their time; slows the program down
     #[arg(long, help_heading = WHAT)]
     calls: bool,
@@ -83,7 +88,13 @@ pub struct Arguments {
     /// Time between samples, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..), help_heading = HOW)]
     interval: u32,
-    /// Maximum stack depth: by default 16 for --alloc, otherwise 128
+    /// Mean number of allocated bytes between two samples of --alloc, such as 64k or 1m
+    #[arg(long, value_name = "SIZE", requires = "alloc", default_value = "512k", value_parser = sample, help_heading = HOW)]
+    alloc_interval: NonZeroU32,
+    /// Record every allocated object; slows the program down
+    #[arg(long, requires = "alloc", conflicts_with = "alloc_interval", help_heading = HOW)]
+    exact: bool,
+    /// Maximum stack depth: by default 16 for --exact, otherwise 128
     #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..), help_heading = HOW)]
     depth: Option<u16>,
     /// Keep a separate stack per thread
@@ -119,14 +130,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Default stack depth.
 const DEPTH: u16 = 128;
 
-/// Default stack depth of allocations. The JVM walks the stack for each object, which is most of the cost.
+/// Default stack depth of allocations if all are recorded. The JVM walks the stack for each object, which is most of
+/// the cost.
 const ALLOC_DEPTH: u16 = 16;
 
 /// `jvmpi record`.
 pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.alloc && (arguments.cpu || arguments.calls) {
+    if arguments.exact && (arguments.cpu || arguments.calls) {
         eprintln!(
-            "jvmpi: warning: --alloc slows down code that allocates, so the CPU profile shows too much of it: for an \
+            "jvmpi: warning: --exact slows down code that allocates, so the CPU profile shows too much of it: for an \
              exact one, record the CPU alone"
         );
     }
@@ -139,7 +151,18 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
 impl Arguments {
     /// Returns true if HPROF makes an attached JVM rewrite its classes.
     fn rewrites(&self) -> bool {
-        self.calls || self.alloc
+        self.calls || self.exact
+    }
+
+    /// Returns the mean number of bytes between two samples, if allocations are sampled.
+    fn alloc_interval(&self) -> Option<NonZeroU32> {
+        (self.alloc && !self.exact).then_some(self.alloc_interval)
+    }
+
+    /// Returns the weight of the stacks. None for the first one with data.
+    fn weight(&self) -> Result<Option<Weight>, String> {
+        let usual = self.live.then_some(Weight::LiveBytes);
+        Ok(self.weight.as_deref().map(str::parse).transpose()?.or(usual))
     }
 
     /// Returns the settings of libjvmpi.so. The user's settings override the others.
@@ -164,12 +187,17 @@ impl Arguments {
             _ => None,
         };
         let heap = self.alloc.then_some("heap=sites");
+        let live = self.live.then_some("live=y");
         let monitor = self.locks.then_some("monitor=y");
         let threads = if self.threads { "y" } else { "n" };
         let mut options: Vec<String> =
-            [cpu, heap, monitor].into_iter().flatten().map(str::to_owned).collect();
+            [cpu, heap, live, monitor].into_iter().flatten().map(str::to_owned).collect();
         let depth = self.depth.unwrap_or(DEPTH);
-        let alloc_depth = self.depth.unwrap_or(ALLOC_DEPTH);
+        if let Some(bytes) = self.alloc_interval() {
+            options.push(format!("sample={bytes}"));
+        }
+        let alloc_depth = if self.exact { ALLOC_DEPTH } else { DEPTH };
+        let alloc_depth = self.depth.unwrap_or(alloc_depth);
         options.push(format!("interval={},depth={depth},allocdepth={alloc_depth}", self.interval));
         options.push(format!("thread={threads},cutoff=0,verbose=n"));
         options.extend(self.heap.then(|| "hold=y".into()));
@@ -198,6 +226,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     serve(channel, &sender);
     let mut about = about::of_process(pid, &process);
     about.interval = arguments.sampling_interval();
+    about.alloc_interval = arguments.alloc_interval().map(NonZeroU32::get);
     let progress = Progress::line(format!("process {pid}"));
     progress.show_attaching(arguments.rewrites());
     agent.attach(&process, &waiting)?;
@@ -248,6 +277,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     hear_of_the_end(&program, &sender);
     let mut about = about::of_program(&arguments.program, program.id());
     about.interval = arguments.sampling_interval();
+    about.alloc_interval = arguments.alloc_interval().map(NonZeroU32::get);
 
     let mut recording = Recording::new(events, arguments.every, Progress::title());
     (recording.program, recording.heaps) = (Some(program), heaps);
@@ -374,10 +404,10 @@ impl Jvm {
     }
 
     /// Returns the profile that it has sent, if there is any data.
-    fn recorded(self) -> Option<Recorded> {
+    fn recorded(self, sample: Option<NonZeroU32>) -> Option<Recorded> {
         let (taken, closed) = (self.received.taken(), self.closed);
         let mut warnings = self.received.notes.clone();
-        let (file, has_told_all) = self.received.into_file()?;
+        let (file, has_told_all) = self.received.into_file(sample)?;
         let warning = match taken {
             _ if has_told_all => None,
             _ if self.problem.is_some() => {
@@ -594,7 +624,7 @@ impl<'a> Files<'a> {
     fn create(arguments: &'a Arguments) -> Result<Self, String> {
         let path = arguments.output.as_path();
         let format = Format::of_path(path).map_err(|error| error.to_string())?;
-        let weight = arguments.weight.as_deref().map(str::parse).transpose()?;
+        let weight = arguments.weight()?;
         let first = NewFile::create(path)?;
         Ok(Self { path, first, output: Output { format, weight }, with_heap: arguments.heap })
     }
@@ -621,7 +651,8 @@ impl<'a> Files<'a> {
             );
         }
         let all = jvms.len();
-        let recorded: Vec<_> = jvms.into_values().filter_map(Jvm::recorded).collect();
+        let sample = about.alloc_interval.and_then(NonZeroU32::new);
+        let recorded: Vec<_> = jvms.into_values().filter_map(|jvm| jvm.recorded(sample)).collect();
         if recorded.is_empty() {
             return Err(
                 "nothing was recorded: the JVM exited before it sent a profile; if it was killed, use \
@@ -650,7 +681,12 @@ impl<'a> Files<'a> {
             for line in said.iter().chain(warnings) {
                 eprintln!("jvmpi: warning: {}: {}", path.display(), printable(line));
             }
-            eprintln!("jvmpi: {} {}", path.display(), summary(file, objects.is_some()));
+            eprintln!(
+                "jvmpi: {} {}{}",
+                path.display(),
+                summary(file, objects.is_some()),
+                estimated(about)
+            );
             let moved = in_file.map(|heap| {
                 let path = beside(&path, format);
                 heap?.give_name(NewFile::create(&path)?)?;
@@ -721,6 +757,13 @@ fn summary(file: &File, has_heap: bool) -> String {
     }
 }
 
+/// Returns the remark that the numbers of objects are estimates, if they are.
+fn estimated(about: &jvmpi_report::Recording) -> String {
+    let remark =
+        |bytes: u32| format!("; allocations are estimated from a sample per {bytes} bytes");
+    about.alloc_interval.map(remark).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -733,13 +776,23 @@ mod tests {
     }
 
     #[test]
-    fn allocations_have_a_default_depth_of_their_own() {
+    fn allocation_options_select_interval_and_depth() {
         for (given, expected) in [
-            (&["--alloc"][..], "heap=sites,interval=10,depth=128,allocdepth=16,"),
-            (&["--cpu", "--alloc"], "cpu=samples,heap=sites,interval=10,depth=128,allocdepth=16,"),
-            (&["--calls"], "cpu=times,interval=10,depth=128,allocdepth=16,"),
-            (&["--wall", "--locks"], "cpu=wall,monitor=y,interval=10,depth=128,allocdepth=16,"),
-            (&["--alloc", "--depth", "4"], "heap=sites,interval=10,depth=4,allocdepth=4,"),
+            (&["--alloc", "--exact"][..], "heap=sites,interval=10,depth=128,allocdepth=16,"),
+            (
+                &["--cpu", "--alloc"],
+                "cpu=samples,heap=sites,sample=524288,interval=10,depth=128,allocdepth=128,",
+            ),
+            (
+                &["--alloc", "--live", "--alloc-interval", "1m"],
+                "heap=sites,live=y,sample=1048576,interval=10,depth=128,allocdepth=128,",
+            ),
+            (&["--calls"], "cpu=times,interval=10,depth=128,allocdepth=128,"),
+            (&["--wall", "--locks"], "cpu=wall,monitor=y,interval=10,depth=128,allocdepth=128,"),
+            (
+                &["--alloc", "--exact", "--depth", "4"],
+                "heap=sites,interval=10,depth=4,allocdepth=4,",
+            ),
         ] {
             let all = [&["record", "--pid", "1"][..], given].concat();
             let options = Cli::parse_from(&all).arguments.hprof_options();

@@ -3,7 +3,8 @@
 //! A dump is a row of sections. The next dump repeats everything in a snapshot, so only the newest
 //! snapshot is kept. All other dumps are kept; SIGQUIT requests one.
 
-use jvmpi_formats::profile::{self, DumpKind, File, Section, StreamReader};
+use jvmpi_formats::profile::{self, DumpKind, File, Section, StreamReader, preamble};
+use std::num::NonZeroU32;
 use std::time::Instant;
 
 /// The dumps that have arrived over one connection.
@@ -62,8 +63,8 @@ impl Received {
     }
 
     /// Returns the whole profile at the end of the data. The flag is true if it ends with the final dump, which a JVM
-    /// sends when it exits. None if there is no data.
-    pub fn into_file(mut self) -> Option<(File, bool)> {
+    /// sends when it exits. None if there is no data. `sample` is the sampling interval of allocations, if any.
+    pub fn into_file(mut self, sample: Option<NonZeroU32>) -> Option<(File, bool)> {
         let mut sections = self.kept;
         if self.snapshot.is_empty() {
             sections.extend(self.reader.take_cut_off());
@@ -74,6 +75,7 @@ impl Received {
         if profile.preamble.is_empty() {
             return None;
         }
+        profile.preamble = preamble(sample);
         profile.sections = sections;
         Some((File::of_profile(profile), self.last.is_some()))
     }
@@ -102,7 +104,7 @@ mod tests {
         let mut received = Received::default();
         received.take(&writer.into_inner()).unwrap();
         assert_eq!(received.is_coming(), more.is_some());
-        let (file, is_whole) = received.into_file().unwrap();
+        let (file, is_whole) = received.into_file(None).unwrap();
         (file.profile().cpu_samples().map(|samples| samples.total).collect(), is_whole)
     }
 
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn nothing_is_no_profile() {
-        assert!(Received::default().into_file().is_none());
+        assert!(Received::default().into_file(None).is_none());
         assert!(Received::default().take(b"JAVA PROFILE 1.0.1").is_err());
     }
 }

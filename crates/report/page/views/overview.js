@@ -88,13 +88,14 @@ function files() {
 }
 
 // What was profiled, and how.
-function recordingText({ command, pid, java, microseconds, interval }) {
+function recordingText({ command, pid, java, microseconds, interval, alloc_interval }) {
   return [
     command && h('code', {}, command),
     pid && `process ${pid}`,
     java,
     microseconds && `${show(microseconds, 'microseconds')} long`,
     interval && `a sample each ${show(interval, 'microseconds')}`,
+    alloc_interval && `allocations estimated from a sample each ${show(alloc_interval, 'bytes')}`,
   ]
     .filter(Boolean)
     .map((part, index) => [index ? ', ' : '', part]);

@@ -56,6 +56,8 @@ struct Recorded<'a> {
     java: Option<&'a str>,
     microseconds: u64,
     interval: Option<u64>,
+    /// Bytes.
+    alloc_interval: Option<u32>,
 }
 
 impl<'a> Recorded<'a> {
@@ -66,6 +68,7 @@ impl<'a> Recorded<'a> {
             java: recording.java.as_deref(),
             microseconds: microseconds(recording.duration),
             interval: recording.interval.map(microseconds),
+            alloc_interval: recording.alloc_interval,
         }
     }
 }

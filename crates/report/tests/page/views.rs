@@ -90,13 +90,15 @@ fn recording_is_named_and_shown_as_time(browser: &mut Browser) {
         java: Some("Java 17.0.9".into()),
         duration: Duration::from_secs(12),
         interval: Some(Duration::from_millis(10)),
+        alloc_interval: Some(512 << 10),
     };
     let recording = Some(&recording);
     let input = Input { name: "run.html", profile: &profile, heap: None, problem: None, recording };
     open(browser, &[input]);
     assert_eq!(
         browser.text("main .recording"),
-        "java -jar app.jar, process 4711, Java 17.0.9, 12.0 s long, a sample each 10.0 ms"
+        "java -jar app.jar, process 4711, Java 17.0.9, 12.0 s long, a sample each 10.0 ms, \
+         allocations estimated from a sample each 524 kB"
     );
     let tiles = browser.text("main .tiles");
     assert!(tiles.starts_with("CPU time by samples1.00 s"), "{tiles}");
