@@ -369,7 +369,7 @@ fn record_tells_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("script.hprof");
     let script = "\"$0\" \"$@\"; \"$0\" \"$@\"; exit 3";
     let java = vm.java("Hello")?.argument("twice");
-    let arguments = ["record", "--alloc", "-o", text(&file)?, "--", "sh", "-c", script];
+    let arguments = ["record", "--alloc", "--exact", "-o", text(&file)?, "--", "sh", "-c", script];
     let outcome = java.behind_jvmpi(&arguments)?.run_to(3)?;
     equal("output", outcome.stdout.as_str(), "hello twice\nhello twice\n")?;
     for name in ["script.hprof", "script-2.hprof"] {
@@ -598,7 +598,7 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     let file = vm.file("killed.txt");
     // Shells give a background process no standard input.
     let script = "exec 3<&0; \"$0\" \"$@\" <&3 & echo pid=$!; wait $!";
-    let mut arguments = vec!["record", "--alloc", "--calls", "--every", "0.01"];
+    let mut arguments = vec!["record", "--alloc", "--exact", "--calls", "--every", "0.01"];
     arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
     let java = vm.java("Profiled")?.argument("calls").argument("objects").argument("wait");
     let mut java = java.more_patience(after).behind_jvmpi(&arguments)?.start()?;
@@ -612,7 +612,7 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     let outcome = java.finish(137)?;
     let said = "the JVM exited without a final dump; the file holds the last snapshot, taken ";
     equal("warnings", outcome.stderr.matches(said).count(), 1)?;
-    let bent = "jvmpi: warning: --alloc slows down code that allocates";
+    let bent = "jvmpi: warning: --exact slows down code that allocates";
     equal("warnings of both", outcome.stderr.matches(bent).count(), 1)?;
     summary(&outcome, &file)?;
     let kept = outcome.expects.find("expect", "dropped", "3000")?.int("kept")?;

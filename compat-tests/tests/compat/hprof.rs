@@ -94,7 +94,7 @@ fn run(vm: &Vm<'_>, work: &str, name: &str, options: &str) -> Result<(Outcome, F
 }
 
 /// Returns the methods of a trace, `Class.method`, innermost first.
-fn methods(profile: &Profile, trace: TraceSerial) -> Vec<String> {
+pub fn methods(profile: &Profile, trace: TraceSerial) -> Vec<String> {
     let frames = profile.traces.frames_of(trace);
     let names = &profile.names;
     let name =

@@ -42,6 +42,7 @@ mod other_vms;
 mod porting;
 mod raw_monitors;
 mod rust_agents;
+mod samples;
 mod sampling;
 mod security;
 mod soak;
@@ -206,6 +207,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("raw_monitors", raw_monitors::cases()),
         ("lifecycle", lifecycle::cases()),
         ("compiled", compiled::cases()),
+        ("samples", samples::cases()),
         ("sampling", sampling::cases()),
         ("objects", objects::cases()),
         ("collections", collections::cases()),

@@ -20,7 +20,7 @@ cases![
 ];
 
 /// One error line with all of these words in it, and exit status 1.
-fn refused(vm: &Vm<'_>, settings: &str, words: &[&str]) -> Result<(), String> {
+pub fn refused(vm: &Vm<'_>, settings: &str, words: &[&str]) -> Result<(), String> {
     let java = vm.java("Hello")?.agent("idle", "")?.settings(settings);
     let outcome = java.run_to(1)?;
     let [line] = outcome.errors()[..] else {
