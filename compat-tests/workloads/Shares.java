@@ -1,9 +1,11 @@
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * Allocates objects of three kinds at three sites: 70, 20 and 10 % of the MiB that the argument gives. Keeps every 64th
- * object until the end, and prints how many it has made and kept.
+ * object until the end, and prints how many it has made and kept. With a second argument, it does so again and again
+ * until the end of the input, and forgets what it has kept before.
  */
 final class Shares {
     static final class Large {
@@ -17,16 +19,23 @@ final class Shares {
     static final int ARRAY = 4000;
     static final List<Object> KEPT = new ArrayList<>();
     static Object last;
+    static volatile boolean ends;
 
     public static void main(String[] args) throws InterruptedException {
         long bytes = Long.parseLong(args[0]) << 20;
         // With headers, objects have 136, 56 and 4,016 bytes.
         long large = bytes * 7 / 10 / 136, medium = bytes * 2 / 10 / 56, arrays = bytes / 10 / (ARRAY + 16);
-        for (int round = 0; round < 100; round++) {
-            large(large / 100);
-            medium(medium / 100);
-            arrays(arrays / 100);
-        }
+        ends = args.length == 1;
+        if (!ends)
+            new Thread(Shares::read, "reader").start();
+        do {
+            KEPT.clear();
+            for (int round = 0; round < 100; round++) {
+                large(large / 100);
+                medium(medium / 100);
+                arrays(arrays / 100);
+            }
+        } while (!ends);
         expect("large", 136, large);
         expect("medium", 56, medium);
         expect("arrays", ARRAY + 16, arrays);
@@ -34,6 +43,18 @@ final class Shares {
         synchronized (KEPT) {
             KEPT.wait(1);
         }
+    }
+
+    static void read() {
+        System.out.println("ready");
+        try {
+            while (System.in.read() >= 0) {
+                // The contents of the input do not matter.
+            }
+        } catch (IOException e) {
+            System.out.println(e);
+        }
+        ends = true;
     }
 
     private static void expect(String site, int size, long count) {

@@ -222,7 +222,7 @@ fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
 const NOBODY: u32 = 65534;
 
 /// Returns the output of `jvmpi` with these arguments, which may be about this process.
-fn jvmpi(partner: Option<u32>, arguments: &[&str]) -> Result<String, String> {
+pub fn jvmpi(partner: Option<u32>, arguments: &[&str]) -> Result<String, String> {
     let mut jvmpi = jvmpi_command(arguments)?;
     let output = hung::output(&mut jvmpi, partner)?;
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -15,6 +15,7 @@ cases![
     hprof_estimates_shares.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     record_estimates_shares,
     record_keeps_survivors.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
+    attached_record_keeps_survivors,
     exact_counts_are_exact,
     setting_limits_an_agent.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     agent_selects_interval,
@@ -136,6 +137,32 @@ fn record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
         is_near("survivors", line, live, line.int("kept")?)?;
     }
     equal("sites", outcome.expects.all().len(), 3)
+}
+
+/// The program forgets the objects of a round in the next one, so it keeps at most those of one round. Between two
+/// collections of the young generation there is up to ten times as much garbage.
+fn attached_record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("attached.txt");
+    let java = vm.java("Shares")?.argument("2048").argument("on").flag("-Xmn600m").flag("-Xmx1g");
+    let mut java = java.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let record = ["record", "--alloc", "--live", "-d", "3", "-o", text(&file)?, "--pid", &pid];
+    crate::cli::jvmpi(Some(java.process()), &record)?;
+    java.finish(0)?;
+    let file = File::open(&file).map_err(|e| e.to_string())?;
+    let sites = file.profile().sites().next_back().ok_or("no section")?;
+    let mean = (2_147_483_648.0 / 64.0 + OWN) / INTERVAL;
+    let most = (mean + 4.0 * mean.sqrt()) * INTERVAL;
+    ensure!(
+        (sites.live.bytes as f64) < most,
+        "{} bytes survive, at most {most:.0}",
+        sites.live.bytes
+    );
+    // The array of the list is among the survivors, but objects are most of them.
+    ensure!(!sites.rows.is_empty(), "nothing survives");
+    equal("objects that did not survive", sites.allocated, sites.live)
 }
 
 fn exact_counts_are_exact(vm: &Vm<'_>) -> Result<(), String> {

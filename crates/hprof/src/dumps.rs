@@ -125,6 +125,8 @@ impl Dumps {
 
     /// Ends the profiling, after a last dump if `dump` is set. The program continues.
     pub fn stop(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
+        // OBJECT_FREE is still enabled.
+        collect_for_last_dump(shared, jvmpi, dump);
         for event in costly_events(&shared.session().options) {
             // An event that cannot be disabled continues without effect.
             let _ = jvmpi.disable(event);
@@ -153,6 +155,7 @@ impl Dumps {
 
     /// Ends writing and the agent's threads, after a last dump if `dump` is set.
     pub fn end(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
+        collect_for_last_dump(shared, jvmpi, dump);
         self.finish(shared, jvmpi, dump, false);
     }
 
@@ -176,6 +179,13 @@ impl Dumps {
         }
         output.close();
         self.put(jvmpi, Slot::Ended);
+    }
+}
+
+/// With `live=y`, runs a collection before the last dump, so that the dump has only the survivors.
+fn collect_for_last_dump(shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
+    if dump && shared.session().options.live {
+        jvmpi.run_gc();
     }
 }
 
@@ -227,9 +237,6 @@ impl Work {
     fn dump(&mut self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, kind: DumpKind) {
         let session = shared.session();
         let options = &session.options;
-        if options.live && kind == DumpKind::Last {
-            jvmpi.run_gc();
-        }
         let (all, clear) = (kind != DumpKind::Snapshot, kind == DumpKind::Dump);
         let progress = Progress::begin(options.verbose && all);
         let well = self.write(|work| {
