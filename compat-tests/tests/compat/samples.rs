@@ -65,12 +65,17 @@ fn is_near(what: &str, line: &Line, estimate: Amount, n: i64) -> Result<(), Stri
     let most = 4.0 * (n * (1.0 - p) / p).sqrt() + 1.0;
     let off = (estimate.instances as f64 - n).abs();
     ensure!(
-        off <= most,
+        (0.0..=most).contains(&off),
         "{what}: {} objects instead of {n}, bound {most:.0}: {line}",
         estimate.instances
     );
     let off = (estimate.bytes as f64 - n * size).abs();
-    ensure!(off <= most * size, "{what}: {} bytes instead of {}: {line}", estimate.bytes, n * size);
+    ensure!(
+        (0.0..=most * size).contains(&off),
+        "{what}: {} bytes instead of {}: {line}",
+        estimate.bytes,
+        n * size
+    );
     Ok(())
 }
 
@@ -156,7 +161,7 @@ fn attached_record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
     let mean = (2_147_483_648.0 / 64.0 + OWN) / INTERVAL;
     let most = (mean + 4.0 * mean.sqrt()) * INTERVAL;
     ensure!(
-        (sites.live.bytes as f64) < most,
+        (0.0..most).contains(&(sites.live.bytes as f64)),
         "{} bytes survive, at most {most:.0}",
         sites.live.bytes
     );
