@@ -125,7 +125,10 @@ impl Dumps {
 
     /// Ends the profiling, after a last dump if `dump` is set. The program continues.
     pub fn stop(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool) {
-        // OBJECT_FREE is still enabled.
+        // Objects that are allocated after the collection would count as survivors. OBJECT_FREE is still needed.
+        if shared.session().options.live {
+            let _ = jvmpi.disable(EventType::ObjectAlloc);
+        }
         collect_for_last_dump(shared, jvmpi, dump);
         for event in costly_events(&shared.session().options) {
             // An event that cannot be disabled continues without effect.
