@@ -165,8 +165,7 @@ fn attached_record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
         "{} bytes survive, at most {most:.0}",
         sites.live.bytes
     );
-    // The array of the list is among the survivors, but objects are most of them.
-    ensure!(!sites.rows.is_empty(), "nothing survives");
+    // There may be none, because each round begins without kept objects.
     equal("objects that did not survive", sites.allocated, sites.live)
 }
 
