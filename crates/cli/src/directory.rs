@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
@@ -187,6 +187,36 @@ pub fn temporary_in(place: &Path, prefix: &str) -> Result<TempDir, String> {
     builder.prefix(prefix).permissions(fs::Permissions::from_mode(0o700));
     let failed = |error| format!("no directory in {}: {error}", place.display());
     builder.tempdir_in(place).map_err(failed)
+}
+
+/// Checks that only this process's user and root can change what is in a directory, or put another in its place. The
+/// path must be absolute and without symbolic links.
+///
+/// # Errors
+/// Returns the reason if another user can, or if the directory cannot be examined.
+pub fn has_one_user(directory: &Path) -> Result<(), String> {
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    const STICKY: u32 = 0o1000;
+    let examine = |path: &Path| {
+        fs::symlink_metadata(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    // SAFETY: the call has no conditions.
+    let user = unsafe { libc::geteuid() };
+    let own = examine(directory)?;
+    if own.uid() != user || own.mode() & 0o077 != 0 || !own.is_dir() {
+        return Err("is not a directory for this user alone; remove it".into());
+    }
+    // In a user namespace without root, `/` belongs to the user who stands for all unknown users.
+    let trusted = [user, 0, examine(Path::new("/"))?.uid()];
+    for above in directory.ancestors().skip(1) {
+        let metadata = examine(above)?;
+        // In a sticky directory, only the owner of an entry can rename it.
+        let is_shared = metadata.mode() & WRITABLE_BY_OTHERS != 0 && metadata.mode() & STICKY == 0;
+        if is_shared || !trusted.contains(&metadata.uid()) {
+            return Err(format!("other users can change {}", above.display()));
+        }
+    }
+    Ok(())
 }
 
 fn open_at(

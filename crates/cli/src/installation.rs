@@ -1,5 +1,6 @@
 //! The paths of the libraries that the command works with.
 
+use crate::embedded;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ pub const LIBRARY_VARIABLE: &str = "JVMPI_LIBRARY";
 pub fn libjvmpi() -> Result<PathBuf, String> {
     match env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()) {
         Some(path) => named_by_the_variable(path),
-        None => beside_the_command("libjvmpi.so"),
+        None => of_the_command("libjvmpi.so"),
     }
 }
 
@@ -40,12 +41,16 @@ fn named_by_the_variable(path: OsString) -> Result<PathBuf, String> {
     })
 }
 
-/// Returns the path next to the command, as it is built or unpacked, or else where a package puts
-/// libraries.
-fn beside_the_command(file: &str) -> Result<PathBuf, String> {
+/// Returns the path of a library of this command. A command that is a single file contains it. Otherwise it is next to
+/// the command, as it is built or unpacked, or where a package puts libraries.
+fn of_the_command(file: &str) -> Result<PathBuf, String> {
     let command = env::current_exe().and_then(|path| path.canonicalize());
     let command =
         command.map_err(|error| format!("cannot find the path of jvmpi itself: {error}"))?;
+    // A single file may be in a directory in which others can put a library beside it.
+    if let Some(directory) = embedded::unpacked(&command)? {
+        return Ok(directory.join(file));
+    }
     let directory = command.parent().unwrap_or(Path::new("/"));
     let directories = ["", "../lib", "../lib/jvmpi", "../release"].map(|to| directory.join(to));
     let found =

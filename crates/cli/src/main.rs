@@ -14,6 +14,7 @@ mod convert;
 mod directory;
 mod doctor;
 mod dump;
+mod embedded;
 mod failure;
 mod generated;
 mod heap;

@@ -2,8 +2,10 @@
 
 use jvmpi_settings::library::testing::{AGENT, Directory};
 use std::env;
+use std::ffi::OsStr;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn jvmpi(arguments: &[&str]) -> Output {
@@ -243,6 +245,126 @@ fn command_without_libraries_says_where_they_belong() {
     let said = text(&output.stderr);
     assert_eq!((output.status.code(), said.lines().count()), (Some(125), 1), "{said}");
     assert!(said.contains(": put it beside jvmpi, "), "{said}");
+}
+
+/// A copy of the command with libraries inside, and a place for them.
+struct SingleFile {
+    directory: Directory,
+}
+
+impl SingleFile {
+    const LIBRARIES: [&str; 2] = ["libjvmpi.so", "libhprof.so"];
+
+    fn new(name: &str) -> Self {
+        let directory = Directory::new(name);
+        let mut objcopy = Command::new("objcopy");
+        for name in Self::LIBRARIES {
+            let content = directory.write(name, name.as_bytes());
+            objcopy.arg(format!("--add-section=.jvmpi.{name}={}", content.display()));
+        }
+        std::fs::create_dir(directory.0.join("bin")).unwrap();
+        let command = objcopy.arg(env!("CARGO_BIN_EXE_jvmpi")).arg(directory.0.join("bin/jvmpi"));
+        assert!(command.status().unwrap().success());
+        directory.library("libfoo.so", AGENT);
+        // The command does not need it.
+        std::fs::write(directory.0.join("bin/libjvmpi.so"), "planted").unwrap();
+        Self { directory }
+    }
+
+    /// Runs it with these directories for its libraries. Returns the directory that it has taken, or its error.
+    fn run(&self, [cache, runtime, tmp]: [&Path; 3]) -> Result<PathBuf, String> {
+        let mut jvmpi = Command::new(self.directory.0.join("bin/jvmpi"));
+        jvmpi.args(["run", "./libfoo.so", "--", "sh", "-c", "echo $JAVA_TOOL_OPTIONS"]);
+        jvmpi.env_remove("JVMPI_LIBRARY").env_remove("JAVA_TOOL_OPTIONS");
+        jvmpi.env("XDG_CACHE_HOME", cache).env("XDG_RUNTIME_DIR", runtime).env("TMPDIR", tmp);
+        let output = jvmpi.current_dir(&self.directory.0).output().unwrap();
+        let option = text(&output.stdout).trim_end().strip_prefix("-agentpath:");
+        let library = option.and_then(|option| option.split('=').next()).map(PathBuf::from);
+        library
+            .and_then(|library| Some(library.parent()?.to_owned()))
+            .ok_or_else(|| text(&output.stderr).to_owned())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.0.join(name)
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn single_file_unpacks_its_libraries_once() {
+    let jvmpi = SingleFile::new("single");
+    let (cache, nowhere) = (jvmpi.path("cache"), Path::new("/dev/null/nowhere"));
+    let directory = jvmpi.run([&cache, nowhere, nowhere]).unwrap();
+    assert_eq!(directory.parent(), Some(&*cache.join("jvmpi").canonicalize().unwrap()));
+    // From sha256sum.
+    let checksum = "a2779e2de92832a77fc1098467d46982264184ee521b26b14a8f39786334c5f7";
+    let name = format!("{}-{checksum}", env!("CARGO_PKG_VERSION"));
+    assert_eq!((directory.file_name(), mode(&directory)), (Some(OsStr::new(&name)), 0o700));
+    let there = || {
+        let files = SingleFile::LIBRARIES.map(|name| directory.join(name));
+        for (name, file) in SingleFile::LIBRARIES.iter().zip(&files) {
+            assert_eq!(std::fs::read_to_string(file).unwrap(), *name);
+        }
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), files.len());
+        files.map(|file| std::fs::metadata(file).unwrap().ino())
+    };
+    let first = there();
+    assert_eq!(jvmpi.run([&cache, nowhere, nowhere]).as_deref(), Ok(&*directory));
+    assert_eq!(there(), first);
+    // A JVM may have mapped the file, so it is not overwritten.
+    let damaged = directory.join(SingleFile::LIBRARIES[0]);
+    let mapped = std::fs::File::open(&damaged).unwrap();
+    std::fs::write(&damaged, "damaged").unwrap();
+    assert_eq!(jvmpi.run([&cache, nowhere, nowhere]).as_deref(), Ok(&*directory));
+    assert_ne!(there()[0], first[0]);
+    assert_eq!(mapped.metadata().unwrap().len(), "damaged".len() as u64);
+}
+
+#[test]
+fn single_file_unpacks_nothing_where_others_can_write() {
+    let jvmpi = SingleFile::new("shared");
+    let [cache, runtime, tmp] = ["cache", "runtime", "tmp"].map(|name| jvmpi.path(name));
+    for directory in [&cache, &runtime, &tmp] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    let allow = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let all: [&Path; 3] = [&cache, &runtime, &tmp];
+    let taken = |parent: &Path| {
+        let directory = jvmpi.run(all).unwrap();
+        directory.starts_with(parent.canonicalize().unwrap())
+    };
+    // Others can replace what is in the first, as they cannot in a sticky directory.
+    allow(&cache, 0o777);
+    assert!(taken(&runtime));
+    allow(&cache, 0o1777);
+    assert!(taken(&cache));
+    // The directory itself has been planted.
+    for entry in std::fs::read_dir(cache.join("jvmpi")).unwrap() {
+        allow(&entry.unwrap().path(), 0o770);
+    }
+    assert!(taken(&runtime));
+    // A link does not lead to a checked directory.
+    std::fs::remove_dir_all(runtime.join("jvmpi")).unwrap();
+    std::fs::create_dir(jvmpi.path("open")).unwrap();
+    allow(&jvmpi.path("open"), 0o777);
+    std::os::unix::fs::symlink(jvmpi.path("open"), runtime.join("jvmpi")).unwrap();
+    assert!(taken(&tmp));
+    // SAFETY: the call has no conditions.
+    let user = unsafe { libc::geteuid() };
+    allow(&tmp.join(format!("jvmpi-{user}")), 0o777);
+    let error = jvmpi.run(all).unwrap_err();
+    assert!(
+        error.contains("cannot unpack the libraries (") && error.lines().count() == 1,
+        "{error}"
+    );
+    assert_eq!(error.matches("other users can change ").count(), 2, "{error}");
+    assert_eq!(error.matches("is not a directory for this user alone").count(), 1, "{error}");
 }
 
 /// A file of HPROF with everything that one can have.

@@ -12,7 +12,7 @@ pub use contents::{Code, Contents, Linkage, contents, contents_of, linkage, link
 pub use error::{Instead, LibraryError};
 pub use machine::Machine;
 use object::elf::{self, FileHeader32, FileHeader64};
-use object::read::elf::{FileHeader, Sym};
+use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, ReadCache, ReadRef};
 use std::ffi::CString;
 use std::fs::File;
@@ -45,6 +45,22 @@ pub fn machine(path: &Path) -> Result<Machine, LibraryError> {
         Bits::SixtyFour => Machine::of(FileHeader64::parse(&data)),
     }
     .map_err(|error| damaged(path, error))
+}
+
+/// Returns the contents of a section of an ELF file for this machine, or `None` if it has no section of this name.
+///
+/// # Errors
+/// Fails if there is no such ELF file at this path, or if it is damaged.
+pub fn section(path: &Path, name: &str) -> Result<Option<Vec<u8>>, LibraryError> {
+    let (_, data) = open(path)?;
+    let find = || {
+        let header = Native::parse(&data)?;
+        let endian = header.endian()?;
+        let sections = header.sections(endian, &data)?;
+        let found = sections.section_by_name(endian, name.as_bytes());
+        found.map(|(_, section)| section.data(endian, &data).map(<[u8]>::to_vec)).transpose()
+    };
+    find().map_err(|error| damaged(path, error))
 }
 
 enum Bits {
