@@ -4,6 +4,7 @@ mod harness;
 
 use std::env;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
@@ -18,8 +19,10 @@ const GIVEN: &str = "JVMPI_ARCHIVES";
 /// A case that runs once per machine.
 type OfMachine = (&'static str, fn(&Machine) -> Result);
 
-const IN_CLEAN_ROOTS: [OfMachine; 2] = [
+const IN_CLEAN_ROOTS: [OfMachine; 4] = [
+    ("wheel_works_in_a_clean_root", wheel_works_in_a_clean_root),
     ("archive_works_in_a_clean_root", archive_works_in_a_clean_root),
+    ("single_file_works_in_a_clean_root", single_file_works_in_a_clean_root),
     ("package_works_in_a_clean_root", package_works_in_a_clean_root),
 ];
 
@@ -43,7 +46,8 @@ fn main() -> ExitCode {
 /// Returns the reason why the archives for this machine cannot be tested here, if there is one.
 fn no_roots(machine: &Machine) -> Option<String> {
     let emulator = machine.emulator();
-    let tools = ["apt-get", "dpkg-deb", "unshare"].into_iter().chain(emulator.as_deref());
+    let tools =
+        ["apt-get", "dpkg-deb", "python3", "unshare"].into_iter().chain(emulator.as_deref());
     let missing = harness::missing(&tools.collect::<Vec<_>>());
     let missing = missing.or_else(|| harness::newest_jdk_for(machine).err());
     // Compiling everything for another machine would take longer than all cases.
@@ -76,52 +80,56 @@ fn scratch(name: &str) -> Result<PathBuf> {
 }
 
 /// Builds the archives, from the libraries that the other tests use too, and copies them to a directory of this name.
-fn make(name: &str) -> Result<[PathBuf; 3]> {
+fn make(name: &str) -> Result<PathBuf> {
     let directory = scratch(name)?;
     let mut dist = harness::xtask(&["dist", "--compiled-as-usual", "--profile", "checked"]);
     dist.env("SOURCE_DATE_EPOCH", "1000000000");
-    let mut made = Vec::new();
     for path in run(&mut dist)?.lines().map(Path::new) {
         let copy = directory.join(path.file_name().unwrap_or_default());
         fs::copy(path, &copy).map_err(|e| format!("{}: {e}", path.display()))?;
-        made.push(copy);
     }
-    made.try_into().map_err(|made| format!("it has made {made:?}"))
+    Ok(directory)
 }
 
-/// Returns the existing archives for this machine.
-fn found(machine: &Machine, directory: &Path) -> Result<[PathBuf; 3]> {
-    let files = fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
-    let files: Vec<_> = files.flatten().map(|file| file.path()).collect();
-    let target = machine.target.replace("-unknown-", "-");
-    let ends = [".tar.gz", "-symbols.tar.gz"].map(|end| format!("-{target}{end}"));
-    let ends = [&ends[..], &[format!("_{}.deb", machine.name)]].concat();
-    let of = |end: &String| {
-        let found = files.iter().find(|file| file.to_string_lossy().ends_with(end)).cloned();
-        found.ok_or_else(|| format!("{} has no file …{end}", directory.display()))
-    };
-    let [archive, symbols, package] = &ends[..] else { return Err("three are made".into()) };
-    Ok([of(archive)?, of(symbols)?, of(package)?])
-}
-
-/// Returns the archive for this machine, the archive of its symbols, and the Debian package.
-fn made(machine: &Machine) -> Result<[PathBuf; 3]> {
-    static MADE: OnceLock<Result<[PathBuf; 3]>> = OnceLock::new();
+/// Returns the directory of the archives.
+fn made() -> Result<PathBuf> {
+    static MADE: OnceLock<Result<PathBuf>> = OnceLock::new();
     match env::var_os(GIVEN) {
-        Some(given) => found(machine, &workspace_root().join(given)),
+        Some(given) => Ok(workspace_root().join(given)),
         None => MADE.get_or_init(|| make("first")).clone(),
     }
 }
 
+/// Returns the files in a directory, by name.
+fn files(directory: &Path) -> Result<Vec<PathBuf>> {
+    let files = fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
+    let mut files: Vec<_> = files.flatten().map(|file| file.path()).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Returns the archive whose name ends so.
+fn found(end: &str) -> Result<PathBuf> {
+    let directory = made()?;
+    let found = files(&directory)?.into_iter().find(|file| file.to_string_lossy().ends_with(end));
+    found.ok_or_else(|| format!("{} has no file …{end}", directory.display()))
+}
+
+/// Returns the archive for a machine whose name ends so after the target.
+fn archive(machine: &Machine, end: &str) -> Result<PathBuf> {
+    found(&format!("-{}{end}", machine.target.replace("-unknown-", "-")))
+}
+
 fn archives_are_reproducible() -> Result {
-    let read = |paths: &[PathBuf; 3]| -> Result<Vec<_>> {
-        paths.iter().map(|path| fs::read(path).map_err(|e| e.to_string())).collect()
-    };
-    let made = made(Machine::this())?;
-    let first = read(&made)?;
-    let second = read(&make("second")?)?;
-    for (path, (first, second)) in made.iter().zip(first.iter().zip(&second)) {
-        if first != second {
+    let first = files(&made()?)?;
+    let second = make("second")?;
+    if first.len() < 5 {
+        return Err(format!("it has made {first:?}"));
+    }
+    for path in first {
+        let name = path.file_name().unwrap_or_default();
+        let [one, other] = [&path, &second.join(name)].map(fs::read);
+        if one.is_err() || one.ok() != other.ok() {
             return Err(format!("{} differs", path.display()));
         }
     }
@@ -129,10 +137,9 @@ fn archives_are_reproducible() -> Result {
 }
 
 fn symbols_are_in_separate_files() -> Result {
-    let [archive, symbols, _] = made(Machine::this())?;
     let directory = scratch("symbols")?;
-    for archive in [archive, symbols] {
-        unpack(&archive, &directory)?;
+    for end in [".tar.gz", "-symbols.tar.gz"] {
+        unpack(&archive(Machine::this(), end)?, &directory)?;
     }
     for binary in ["lib/libjvmpi.so.1", "lib/libhprof.so", "bin/jvmpi"] {
         let symbols = directory.join(format!("{binary}.debug"));
@@ -189,8 +196,8 @@ fn packages(machine: &Machine) -> Result<PathBuf> {
     Ok(packages)
 }
 
-/// Profiles the program `Tasks` with the product in this folder of the root, in two ways.
-fn profile(machine: &Machine, root: &Path, installed: &str) -> Result {
+/// Profiles the program `Tasks` with the command at this path of the root, in two ways.
+fn profile(machine: &Machine, root: &Path, jvmpi: &str) -> Result {
     let jdk = harness::newest_jdk_for(machine)?;
     let classes = harness::example_classes()?;
     let mut seen = vec![
@@ -215,7 +222,7 @@ fn profile(machine: &Machine, root: &Path, installed: &str) -> Result {
         format!("record --alloc --exact -o /tmp/record.txt -- {java}"),
         format!("run hprof:heap=sites,file=/tmp/run.txt -- {java}"),
     ] {
-        script += &format!("chroot . {installed}/bin/jvmpi {command}\n");
+        script += &format!("HOME=/home chroot . {jvmpi} {command}\n");
     }
     let said = in_namespace(&script)?;
     if said.matches(harness::TASKS_SAY.trim_end()).count() != 2 {
@@ -229,13 +236,48 @@ fn profile(machine: &Machine, root: &Path, installed: &str) -> Result {
 fn archive_works_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "archive")?;
     fs::create_dir_all(root.join("opt/jvmpi")).map_err(|e| e.to_string())?;
-    unpack(&made(machine)?[0], &root.join("opt/jvmpi"))?;
-    profile(machine, &root, "/opt/jvmpi")
+    unpack(&archive(machine, ".tar.gz")?, &root.join("opt/jvmpi"))?;
+    profile(machine, &root, "/opt/jvmpi/bin/jvmpi")
+}
+
+fn single_file_works_in_a_clean_root(machine: &Machine) -> Result {
+    let root = clean_root(machine, "single")?;
+    let jvmpi = root.join("jvmpi");
+    fs::copy(archive(machine, "-single")?, &jvmpi).map_err(|e| e.to_string())?;
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&jvmpi, executable).map_err(|e| e.to_string())?;
+    profile(machine, &root, "/jvmpi")
+}
+
+/// Installs the wheel as `pip install jvmpi` does after it is published.
+fn wheel_works_in_a_clean_root(machine: &Machine) -> Result {
+    let root = clean_root(machine, "wheel")?;
+    let environment = root.join("opt/venv");
+    let processor = machine.target.split('-').next().unwrap_or_default().replace("i586", "i686");
+    let platform = format!("manylinux2014_{processor}");
+    let wheel = found(&format!("-{platform}.whl"))?;
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]);
+    if machine.is_this() {
+        run(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment))?;
+        pip.arg("--python").arg(environment.join("bin/python")).arg("install");
+    } else {
+        pip.args(["install", "--platform", &platform, "--only-binary=:all:", "--target"]);
+        pip.arg(&environment);
+    }
+    pip.args(["--no-index", "--find-links"]).arg(wheel.parent().unwrap_or(&wheel));
+    run(pip.arg(concat!("jvmpi==", env!("CARGO_PKG_VERSION"))))?;
+    for file in ["bin/jvmpi", "lib/jvmpi/libhprof.so", "include/jvmpi.h"] {
+        if !environment.join(file).is_file() {
+            return Err(format!("pip has not installed {file}"));
+        }
+    }
+    profile(machine, &root, "/opt/venv/bin/jvmpi")
 }
 
 fn package_works_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "package")?;
-    let package = &made(machine)?[2];
+    let package = &found(&format!("_{}.deb", machine.name))?;
     let field = |name: &str| run(Command::new("dpkg-deb").arg("-f").arg(package).arg(name));
     let (depends, architecture) = (field("Depends")?, field("Architecture")?);
     if !depends.starts_with("libc6 (>= 2.") || !depends.contains("libgcc-s1") {
@@ -245,5 +287,5 @@ fn package_works_in_a_clean_root(machine: &Machine) -> Result {
         return Err(format!("it is for {architecture}"));
     }
     run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&root))?;
-    profile(machine, &root, "/usr")
+    profile(machine, &root, "/usr/bin/jvmpi")
 }

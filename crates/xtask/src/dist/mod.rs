@@ -1,5 +1,7 @@
 //! `cargo xtask dist`: builds release archives. They are reproducible: the same sources and tools yield the same bytes.
 
+mod wheel;
+
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,8 @@ const AS_USUAL: &str = "compiled-as-usual";
 /// The library that is loaded into programs, and its maximum size in bytes without symbols.
 const LIBRARY: &str = "lib/libjvmpi.so.1";
 const LARGEST: u64 = 2 << 20;
+/// The libraries that the command contains if it is a single file, by the names with which it unpacks them.
+const EMBEDDED: [(&str, &str); 2] = [("libjvmpi.so", LIBRARY), ("libhprof.so", "lib/libhprof.so")];
 /// Makes sha2 use no vector instructions, which need an aligned stack.
 const SHA2_WITHOUT_VECTORS: &str = "--cfg=sha2_backend=\"soft\"";
 
@@ -126,7 +130,9 @@ impl Archives<'_> {
         self.is_small(&tree.join(LIBRARY))?;
         let glibc = self.glibc(&files, &tree)?;
         let package = self.deb(&files, &tree, &glibc)?;
-        let made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, package];
+        let single = self.single(&tree)?;
+        let wheel = wheel::build(self.build.machine, &tree, &self.directory)?;
+        let made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, package, single, wheel];
         for tree in [tree, symbols] {
             fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
         }
@@ -201,6 +207,17 @@ impl Archives<'_> {
         let mut link = std::ffi::OsString::from("--add-gnu-debuglink=");
         link.push(&symbols);
         run(objcopy().arg("--strip-unneeded").arg(link).arg(binary)).map(drop)
+    }
+
+    /// Builds the command as a single file, which contains the libraries in ELF sections.
+    fn single(&self, tree: &Path) -> Result<PathBuf, String> {
+        let made = self.directory.join(format!("{}-single", self.name));
+        let mut objcopy = self.build.tool("objcopy");
+        for (name, path) in EMBEDDED {
+            objcopy.arg(format!("--add-section=.jvmpi.{name}={}", text(&tree.join(path))?));
+        }
+        run(objcopy.arg(tree.join("bin/jvmpi")).arg(&made))?;
+        Ok(made)
     }
 
     /// Packs a directory of `target/dist`.
@@ -282,6 +299,6 @@ mod tests {
         assert!(for_machine(machine).contains(&SHA2_WITHOUT_VECTORS.to_owned()));
         let section =
             format!("[target.{}]\nrustflags = ['{SHA2_WITHOUT_VECTORS}']", machine.target);
-        assert!(include_str!("../../../.cargo/config.toml").contains(&section), "{section}");
+        assert!(include_str!("../../../../.cargo/config.toml").contains(&section), "{section}");
     }
 }
