@@ -7,7 +7,7 @@ if(TARGET jvmpi::headers)
   return()
 endif()
 
-get_filename_component(jvmpi_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+get_filename_component(jvmpi_PREFIX "${CMAKE_CURRENT_LIST_DIR}/@PARENTS@/../.." ABSOLUTE)
 
 # CMake looks for a JDK in JAVA_HOME first. A compiler in PATH lies two folders below the JDK.
 if(NOT DEFINED ENV{JAVA_HOME})
@@ -38,11 +38,11 @@ endforeach()
 
 add_library(jvmpi::jvmpi SHARED IMPORTED)
 set_target_properties(jvmpi::jvmpi PROPERTIES
-  IMPORTED_LOCATION "${jvmpi_PREFIX}/lib/libjvmpi.so.1"
+  IMPORTED_LOCATION "${jvmpi_PREFIX}/@LIB@/libjvmpi.so.1"
   IMPORTED_SONAME libjvmpi.so.1
   INTERFACE_LINK_LIBRARIES jvmpi::headers)
 
 add_library(jvmpi::static STATIC IMPORTED)
 set_target_properties(jvmpi::static PROPERTIES
-  IMPORTED_LOCATION "${jvmpi_PREFIX}/lib/libjvmpi.a"
+  IMPORTED_LOCATION "${jvmpi_PREFIX}/@LIB@/libjvmpi.a"
   INTERFACE_LINK_LIBRARIES "jvmpi::headers;gcc_s;util;rt;pthread;m;dl;c")

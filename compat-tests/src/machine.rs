@@ -147,6 +147,13 @@ impl Machine {
         format!("CARGO_TARGET_{}_{what}", self.target.to_uppercase().replace('-', "_"))
     }
 
+    /// Returns Debian's name for the directory of its libraries, for example `i386-linux-gnu`.
+    #[must_use]
+    pub fn multiarch(&self) -> String {
+        let processor = self.target.split('-').next().unwrap_or_default();
+        format!("{}-linux-gnu", processor.replace("i586", "i386"))
+    }
+
     /// Checks that programs for the machine can be compiled here.
     ///
     /// # Errors

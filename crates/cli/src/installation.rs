@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// The variable that names `libjvmpi.so` where it does not lie next to the command.
 pub const LIBRARY_VARIABLE: &str = "JVMPI_LIBRARY";
 
+/// Debian's name for this machine's processor.
+const DEBIAN: &str = if cfg!(target_arch = "x86") { "i386" } else { env::consts::ARCH };
+
 /// Returns the path of `libjvmpi.so`.
 ///
 /// # Errors
@@ -52,11 +55,13 @@ fn of_the_command(file: &str) -> Result<PathBuf, String> {
         return Ok(directory.join(file));
     }
     let directory = command.parent().unwrap_or(Path::new("/"));
-    let directories = ["", "../lib", "../lib/jvmpi", "../release"].map(|to| directory.join(to));
-    let found =
-        directories.iter().map(|directory| directory.join(file)).find(|path| path.is_file());
-    if let Some(path) = found.and_then(|path| path.canonicalize().ok()) {
-        return Ok(path);
+    let debian = format!("../lib/{DEBIAN}-linux-gnu/jvmpi");
+    let directories =
+        ["", "../lib", "../lib/jvmpi", &debian, "../release"].map(|to| directory.join(to));
+    let found = directories.iter().find(|directory| directory.join(file).is_file());
+    if let Some(directory) = found.and_then(|directory| directory.canonicalize().ok()) {
+        // The file may be a link. HPROF is beside the link.
+        return Ok(directory.join(file));
     }
     let searched = directories.map(|directory| directory.display().to_string()).join(", ");
     Err(format!(

@@ -23,7 +23,7 @@ const IN_CLEAN_ROOTS: [OfMachine; 4] = [
     ("wheel_works_in_a_clean_root", wheel_works_in_a_clean_root),
     ("archive_works_in_a_clean_root", archive_works_in_a_clean_root),
     ("single_file_works_in_a_clean_root", single_file_works_in_a_clean_root),
-    ("package_works_in_a_clean_root", package_works_in_a_clean_root),
+    ("packages_work_in_a_clean_root", packages_work_in_a_clean_root),
 ];
 
 fn main() -> ExitCode {
@@ -33,6 +33,11 @@ fn main() -> ExitCode {
     let mut trials = vec![
         harness::trial("archives_are_reproducible", packing, archives_are_reproducible),
         harness::trial("symbols_are_in_separate_files", reading, symbols_are_in_separate_files),
+        harness::trial(
+            "lintian_accepts_the_packages",
+            harness::missing(&["dpkg-deb", "lintian"]),
+            lintian_accepts_the_packages,
+        ),
     ];
     for machine in &machine::ALL {
         for (name, case) in IN_CLEAN_ROOTS {
@@ -83,7 +88,7 @@ fn scratch(name: &str) -> Result<PathBuf> {
 fn make(name: &str) -> Result<PathBuf> {
     let directory = scratch(name)?;
     let mut dist = harness::xtask(&["dist", "--compiled-as-usual", "--profile", "checked"]);
-    dist.env("SOURCE_DATE_EPOCH", "1000000000");
+    dist.env("SOURCE_DATE_EPOCH", "1000000000").env("DEBEMAIL", "jvmpi@packages.debian.org");
     for path in run(&mut dist)?.lines().map(Path::new) {
         let copy = directory.join(path.file_name().unwrap_or_default());
         fs::copy(path, &copy).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -123,7 +128,7 @@ fn archive(machine: &Machine, end: &str) -> Result<PathBuf> {
 fn archives_are_reproducible() -> Result {
     let first = files(&made()?)?;
     let second = make("second")?;
-    if first.len() < 5 {
+    if first.len() < 7 {
         return Err(format!("it has made {first:?}"));
     }
     for path in first {
@@ -275,17 +280,54 @@ fn wheel_works_in_a_clean_root(machine: &Machine) -> Result {
     profile(machine, &root, "/opt/venv/bin/jvmpi")
 }
 
-fn package_works_in_a_clean_root(machine: &Machine) -> Result {
+/// The packages, and what the dependencies of each begin with.
+const PACKAGES: [(&str, &str); 3] =
+    [("libjvmpi1", "libc6 (>= 2."), ("libjvmpi-dev", "libjvmpi1 (= "), ("jvmpi", "libc6 (>= 2.")];
+
+fn package(machine: &Machine, name: &str) -> Result<PathBuf> {
+    let version = env!("CARGO_PKG_VERSION");
+    found(&format!("/{name}_{version}-0jvmpi1_{}.deb", machine.name))
+}
+
+fn packages_work_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "package")?;
-    let package = &found(&format!("_{}.deb", machine.name))?;
-    let field = |name: &str| run(Command::new("dpkg-deb").arg("-f").arg(package).arg(name));
-    let (depends, architecture) = (field("Depends")?, field("Architecture")?);
-    if !depends.starts_with("libc6 (>= 2.") || !depends.contains("libgcc-s1") {
-        return Err(format!("it depends on {depends}"));
+    for (name, needs) in PACKAGES {
+        let package = package(machine, name)?;
+        let field = |name: &str| run(Command::new("dpkg-deb").arg("-f").arg(&package).arg(name));
+        let (depends, architecture) = (field("Depends")?, field("Architecture")?);
+        if !depends.starts_with(needs) {
+            return Err(format!("{name} depends on {depends}"));
+        }
+        if architecture.trim_end() != machine.name {
+            return Err(format!("{name} is for {architecture}"));
+        }
+        run(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&root))?;
     }
-    if architecture.trim_end() != machine.name {
-        return Err(format!("it is for {architecture}"));
+    // A program that embeds a JVM is built with these.
+    let lib = root.join("usr/lib").join(machine.multiarch());
+    let linked = fs::canonicalize(lib.join("libjvmpi.so")).map_err(|e| e.to_string())?;
+    if linked != lib.join("libjvmpi.so.1") {
+        return Err(format!("libjvmpi.so leads to {}", linked.display()));
     }
-    run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&root))?;
+    if harness::is_installed("pkg-config") {
+        let mut flags = Command::new("pkg-config");
+        flags.env("PKG_CONFIG_PATH", lib.join("pkgconfig")).args(["--cflags", "--libs", "jvmpi"]);
+        let flags = run(flags.env("PKG_CONFIG_ALLOW_SYSTEM_CFLAGS", "1"))?;
+        let directories = flags.split_whitespace().filter_map(|flag| flag.get(2..));
+        let directories: Vec<_> =
+            directories.map(fs::canonicalize).filter_map(|it| it.ok()).collect();
+        if directories != [root.join("usr/include"), lib] {
+            return Err(format!("pkg-config prints {flags}"));
+        }
+    }
     profile(machine, &root, "/usr/bin/jvmpi")
+}
+
+fn lintian_accepts_the_packages() -> Result {
+    let mut lintian = Command::new("lintian");
+    lintian.args(["--fail-on", "error,warning"]);
+    for (name, _) in PACKAGES {
+        lintian.arg(package(Machine::this(), name)?);
+    }
+    run(&mut lintian).map(drop)
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask dist`: builds release archives. They are reproducible: the same sources and tools yield the same bytes.
 
+mod deb;
 mod wheel;
 
 use std::env;
@@ -12,7 +13,7 @@ use compat_tests::{cargo, target_dir, text, workspace_root};
 
 use crate::jdk::machine;
 use crate::options::Options;
-use crate::product::{self, Anywhere, Build, Content, DOCUMENTATION, File, VERSION, run};
+use crate::product::{self, Anywhere, Build, Content, File, VERSION, run};
 
 /// Builds everything a second time, in another directory, and compares.
 const CHECK: &str = "check";
@@ -129,10 +130,18 @@ impl Archives<'_> {
         }
         self.is_small(&tree.join(LIBRARY))?;
         let glibc = self.glibc(&files, &tree)?;
-        let package = self.deb(&files, &tree, &glibc)?;
+        let product = deb::Product {
+            machine: self.build.machine,
+            tree: &tree,
+            paths: files.iter().map(|file| file.path.as_str()).collect(),
+            glibc: product::version(&glibc),
+            time: &self.time,
+        };
+        let packages = product.packages(&self.directory)?;
         let single = self.single(&tree)?;
         let wheel = wheel::build(self.build.machine, &tree, &self.directory)?;
-        let made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, package, single, wheel];
+        let mut made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, single, wheel];
+        made.extend(packages);
         for tree in [tree, symbols] {
             fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
         }
@@ -229,63 +238,6 @@ impl Archives<'_> {
         tar.arg(format!("--mtime=@{}", self.time)).arg("-cf").arg(&archive);
         run(tar.arg("-C").arg(&self.directory).arg(name))?;
         Ok(archive)
-    }
-
-    /// Builds the Debian package.
-    fn deb(&self, files: &[File], tree: &Path, glibc: &[u32]) -> Result<PathBuf, String> {
-        let architecture = self.build.machine.name;
-        let root = self.empty(&format!("{}-deb", self.name))?;
-        let error = |e: std::io::Error| format!("{}: {e}", root.display());
-        let usr = root.join("usr");
-        fs::create_dir_all(&usr).map_err(error)?;
-        run(Command::new("cp").arg("-a").arg(tree.join(".")).arg(&usr))?;
-        // Debian's zsh reads this directory.
-        let zsh = usr.join("share/zsh");
-        fs::rename(zsh.join("site-functions"), zsh.join("vendor-completions")).map_err(error)?;
-        for file in files.iter().filter(|file| file.path.starts_with("share/man/")) {
-            run(Command::new("gzip").arg("-9n").arg(usr.join(&file.path)))?;
-        }
-        let documentation = usr.join(DOCUMENTATION);
-        let read = |name: &str| fs::read_to_string(documentation.join(name)).map_err(error);
-        let copyright = ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-LICENCES"].map(read);
-        let copyright = copyright.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let head = "jvmpi: MIT or Apache-2.0, at your choice.\n\n";
-        fs::write(documentation.join("copyright"), head.to_owned() + &copyright.join("\n"))
-            .map_err(error)?;
-
-        let control = root.join("DEBIAN");
-        fs::create_dir_all(&control).map_err(error)?;
-        let text = format!(
-            "Package: jvmpi\n\
-             Version: {VERSION}\n\
-             Architecture: {architecture}\n\
-             Maintainer: The jvmpi developers\n\
-             Depends: libc6 (>= {}), libgcc-s1\n\
-             Suggests: java-runtime-headless\n\
-             Section: java\n\
-             Priority: optional\n\
-             Description: JVMPI profilers on JDK 11 and later\n \
-             libjvmpi.so lets unmodified agents of the Java Virtual Machine Profiler\n \
-             Interface run on today's JVMs. With it come HPROF, the profiler of JDK 1.2\n \
-             to 8, the command jvmpi, and what is needed to write agents in C and C++.\n",
-            product::version(glibc)
-        );
-        for (name, text) in [
-            ("control", text.as_str()),
-            ("shlibs", "libjvmpi 1 jvmpi\n"),
-            ("triggers", "activate-noawait ldconfig\n"),
-        ] {
-            fs::write(control.join(name), text).map_err(error)?;
-        }
-        let package = self.directory.join(format!("jvmpi_{VERSION}_{architecture}.deb"));
-        let mut find = Command::new("find");
-        find.arg(&root).args(["-exec", "touch", "-h", "-d", &format!("@{}", self.time), "{}", "+"]);
-        run(&mut find)?;
-        let mut deb = Command::new("dpkg-deb");
-        deb.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&package);
-        run(deb.env("SOURCE_DATE_EPOCH", &self.time))?;
-        fs::remove_dir_all(&root).map_err(error)?;
-        Ok(package)
     }
 }
 

@@ -73,10 +73,9 @@ pub fn files(build: &Build) -> Result<Vec<File>, String> {
         File { path: "lib/libjvmpi.so".into(), content: Content::Link("libjvmpi.so.1") },
         library("lib/libhprof.so", &binaries.libhprof),
         data("lib/libjvmpi.a", &archive),
-        filled_in("lib/pkgconfig", "jvmpi.pc")?,
-        filled_in("lib/cmake/jvmpi", "jvmpi-config.cmake")?,
-        filled_in("lib/cmake/jvmpi", "jvmpi-config-version.cmake")?,
     ];
+    let texts = build_files("lib")?;
+    files.extend(texts.into_iter().map(|(path, text)| File { path, content: Content::Text(text) }));
     files.extend(generated(build, &made)?);
     files.extend(documentation()?);
     let components = Components::of(build)?;
@@ -111,12 +110,22 @@ fn data(path: &str, from: &Path) -> File {
     File { path: path.into(), content: Content::Data(from.into()) }
 }
 
-/// Returns a file of `packaging` with the version filled in.
-fn filled_in(directory: &str, name: &str) -> Result<File, String> {
-    let path = workspace_root().join("packaging").join(name);
-    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let content = Content::Text(text.replace("@VERSION@", VERSION));
-    Ok(File { path: format!("{directory}/{name}"), content })
+/// Returns the paths and texts of the files for pkg-config and CMake, if the libraries are in the directory `lib` of the
+/// prefix.
+pub fn build_files(lib: &str) -> Result<Vec<(String, String)>, String> {
+    let parents = "../".repeat(lib.split('/').count());
+    let files = [
+        ("pkgconfig", "jvmpi.pc"),
+        ("cmake/jvmpi", "jvmpi-config.cmake"),
+        ("cmake/jvmpi", "jvmpi-config-version.cmake"),
+    ];
+    let fill_in = |(directory, name): (&str, &str)| {
+        let path = workspace_root().join("packaging").join(name);
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text = text.replace("@VERSION@", VERSION).replace("@LIB@", lib);
+        Ok((format!("{lib}/{directory}/{name}"), text.replace("@PARENTS@/", &parents)))
+    };
+    files.into_iter().map(fill_in).collect()
 }
 
 /// Returns the files that the command `jvmpi` generates: manual pages and shell completions.
