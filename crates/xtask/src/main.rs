@@ -18,6 +18,7 @@ mod models;
 mod options;
 mod product;
 mod race;
+mod skips;
 mod soak;
 mod test;
 
