@@ -3,7 +3,7 @@
 //! A JVM loads a library from a path, so the command writes them to a directory that only its user can change.
 
 use crate::directory::has_one_user;
-use jvmpi_settings::library;
+use jvmpi_settings::library::{self, LibraryError};
 use sha2::{Digest, Sha256};
 use std::env;
 use std::ffi::CString;
@@ -23,9 +23,7 @@ const LIBRARIES: [&str; 2] = ["libjvmpi.so", "libhprof.so"];
 /// # Errors
 /// Fails if no directory is suitable, with the reason for each.
 pub fn unpacked(command: &Path) -> Result<Option<PathBuf>, String> {
-    let section = |name: &str| {
-        library::section(command, &format!(".jvmpi.{name}")).map_err(|error| error.to_string())
-    };
+    let section = |name| section(command, name).map_err(|error| error.to_string());
     let [Some(libjvmpi), Some(libhprof)] = [section(LIBRARIES[0])?, section(LIBRARIES[1])?] else {
         return Ok(None);
     };
@@ -45,6 +43,15 @@ pub fn unpacked(command: &Path) -> Result<Option<PathBuf>, String> {
         "cannot unpack the libraries ({}); set XDG_CACHE_HOME to a directory that only you can write to",
         reasons.join("; ")
     ))
+}
+
+/// Returns true if the command contains the libraries.
+pub fn is_single(command: &Path) -> bool {
+    LIBRARIES.iter().all(|name| section(command, name).is_ok_and(|found| found.is_some()))
+}
+
+fn section(command: &Path, library: &str) -> Result<Option<Vec<u8>>, LibraryError> {
+    library::section(command, &format!(".jvmpi.{library}"))
 }
 
 /// Returns the directories that may have the directory of the libraries, in the order in which they are tried.

@@ -4,9 +4,23 @@ use crate::embedded;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The variable that names `libjvmpi.so` where it does not lie next to the command.
 pub const LIBRARY_VARIABLE: &str = "JVMPI_LIBRARY";
+
+/// The version, the commit and the target of the command, and the place of its libraries.
+pub static ABOUT: LazyLock<String> = LazyLock::new(|| {
+    let is_single = env::current_exe().is_ok_and(|command| embedded::is_single(&command));
+    format!(
+        "{}\ncommit: {}\ntarget: {}-linux-gnu\nlibraries: {}",
+        env!("CARGO_PKG_VERSION"),
+        // `cargo xtask dist` sets it.
+        option_env!("JVMPI_COMMIT").unwrap_or("unknown"),
+        env::consts::ARCH,
+        if is_single { "inside" } else { "in files of their own" }
+    )
+});
 
 /// Debian's name for this machine's processor.
 const DEBIAN: &str = if cfg!(target_arch = "x86") { "i386" } else { env::consts::ARCH };

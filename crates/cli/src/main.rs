@@ -39,7 +39,13 @@ use std::process::ExitCode;
 
 /// Profiles Java programs, and runs JVMPI agents on current JVMs.
 #[derive(Parser)]
-#[command(name = "jvmpi", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "jvmpi",
+    version,
+    long_version = installation::ABOUT.as_str(),
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -80,7 +86,9 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Completions(arguments) => generated::completions(&arguments, Arguments::command()),
-        Command::Man(arguments) => generated::man(&arguments, Arguments::command()),
+        Command::Man(arguments) => {
+            generated::man(&arguments, Arguments::command().long_version(None::<&str>))
+        }
     };
     done.unwrap_or_else(Failure::report)
 }

@@ -34,9 +34,22 @@ fn wrong_usage_is_status_2() {
 }
 
 #[test]
-fn the_version_is_said() {
-    let output = jvmpi(&["--version"]);
-    assert_eq!(text(&output.stdout), concat!("jvmpi ", env!("CARGO_PKG_VERSION"), "\n"));
+fn version_says_what_the_command_was_built_from() {
+    let version = concat!("jvmpi ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(text(&jvmpi(&["-V"]).stdout), version);
+    let whole =
+        |jvmpi: &mut Command| text(&jvmpi.arg("--version").output().unwrap().stdout).to_owned();
+    let said = whole(&mut Command::new(env!("CARGO_BIN_EXE_jvmpi")));
+    let lines = ["commit: ", "target: ", "libraries: in files of their own\n"];
+    let rest = said.strip_prefix(version).unwrap();
+    assert!(
+        rest.lines().zip(lines).all(|(line, begin)| line.starts_with(begin.trim_end())),
+        "{said}"
+    );
+    assert_eq!(rest.lines().count(), lines.len(), "{said}");
+    let single = SingleFile::new("version");
+    let said = whole(&mut Command::new(single.path("bin/jvmpi")));
+    assert!(said.ends_with("libraries: inside\n"), "{said}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 15] = [
+const COMMANDS: [Command; 16] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a small program with several threads and show its hottest stacks",
@@ -90,6 +90,11 @@ const COMMANDS: [Command; 15] = [
         usage: "dist [--machine NAME] [--profile NAME] [--check]",
         about: "build archives, a package, a wheel and the command as a single file in target/dist, also for i386 and arm64; --check builds twice and compares",
         run: dist::run_command,
+    },
+    Command {
+        usage: "release [--dry-run] [ARGUMENT...]",
+        about: "build the archives of a tagged release with their checksums; ARGUMENTs are those of dist; --dry-run needs no tag",
+        run: dist::release,
     },
     Command {
         usage: "docs [--serve] [--check]",

@@ -87,7 +87,8 @@ fn scratch(name: &str) -> Result<PathBuf> {
 /// Builds the archives, from the libraries that the other tests use too, and copies them to a directory of this name.
 fn make(name: &str) -> Result<PathBuf> {
     let directory = scratch(name)?;
-    let mut dist = harness::xtask(&["dist", "--compiled-as-usual", "--profile", "checked"]);
+    let mut dist = harness::xtask(&["release", "--dry-run"]);
+    dist.args(["--compiled-as-usual", "--profile", "checked"]);
     dist.env("SOURCE_DATE_EPOCH", "1000000000").env("DEBEMAIL", "jvmpi@packages.debian.org");
     for path in run(&mut dist)?.lines().map(Path::new) {
         let copy = directory.join(path.file_name().unwrap_or_default());
@@ -128,8 +129,15 @@ fn archive(machine: &Machine, end: &str) -> Result<PathBuf> {
 fn archives_are_reproducible() -> Result {
     let first = files(&made()?)?;
     let second = make("second")?;
-    if first.len() < 7 {
+    if first.len() < 8 {
         return Err(format!("it has made {first:?}"));
+    }
+    let is_list = |file: &&PathBuf| file.extension().is_some_and(|end| end == "sha256");
+    let sums = first.iter().find(is_list).ok_or("it has made no checksums")?;
+    let mut check = Command::new("sha256sum");
+    let checked = run(check.args(["--check"]).arg(sums).current_dir(&second))?;
+    if checked.lines().count() != first.len() - 1 {
+        return Err(format!("not every file has a checksum: {checked}"));
     }
     for path in first {
         let name = path.file_name().unwrap_or_default();

@@ -39,6 +39,11 @@ struct Archives<'a> {
 
 /// Runs `cargo xtask dist`.
 pub fn run_command(arguments: &[String]) -> Result<(), String> {
+    dist(arguments).map(drop)
+}
+
+/// Builds the archives, prints their paths and returns them.
+fn dist(arguments: &[String]) -> Result<Vec<PathBuf>, String> {
     let mut options = Options::with_flags(arguments, &[CHECK, AS_USUAL])?;
     let check = options.take(CHECK).is_some();
     let as_usual = options.take(AS_USUAL).is_some();
@@ -51,20 +56,24 @@ pub fn run_command(arguments: &[String]) -> Result<(), String> {
         Some(Anywhere {
             flags: [without_paths()?, for_machine(machine)].concat(),
             linker: product::linker(machine, &target_dir().join("dist"))?,
+            commit: product::commit()?,
         })
     };
     let build = Build { profile, machine, anywhere };
     let archives = Archives {
         directory: target_dir().join("dist"),
         name: format!("jvmpi-{VERSION}-{}", machine.target.replace("-unknown-", "-")),
-        time: time()?,
+        time: product::time()?,
         build: &build,
     };
     let made = archives.make()?;
     for archive in &made {
         println!("{}", archive.display());
     }
-    if check { archives.compare(&made) } else { Ok(()) }
+    if check {
+        archives.compare(&made)?;
+    }
+    Ok(made)
 }
 
 /// Returns flags that keep this machine's source paths out of the binaries.
@@ -106,15 +115,46 @@ fn library_as_if_not_there() -> Result<String, String> {
     Ok(format!("--remap-path-prefix={sources}=/rustc/{commit}"))
 }
 
-/// Returns `SOURCE_DATE_EPOCH`, or the time of the last commit, in seconds since 1970.
-fn time() -> Result<String, String> {
-    if let Ok(time) = env::var("SOURCE_DATE_EPOCH") {
-        return Ok(time);
+/// Returns the line of the changelog that begins this version, without `## [VERSION] - `. For a released version it is
+/// a date.
+fn release_date(changelog: &str) -> Option<&str> {
+    let head = format!("## [{VERSION}] - ");
+    changelog.lines().find_map(|line| line.strip_prefix(&head))
+}
+
+/// Checks that the sources are those of a release: the changelog has a date, and the commit has the tag.
+fn is_released() -> Result<(), String> {
+    let changelog = workspace_root().join("CHANGELOG.md");
+    let changelog =
+        fs::read_to_string(&changelog).map_err(|e| format!("{}: {e}", changelog.display()))?;
+    let date = release_date(&changelog).unwrap_or("no section");
+    if !date.starts_with("20") {
+        return Err(format!("CHANGELOG.md has no date for {VERSION}, but {date:?}"));
     }
     let mut git = Command::new("git");
-    let time = run(git.args(["log", "-1", "--format=%ct"]).current_dir(workspace_root()))
-        .map_err(|why| format!("{why}\nwithout git, set SOURCE_DATE_EPOCH"))?;
-    Ok(time.trim().to_owned())
+    let tags = run(git.args(["tag", "--points-at", "HEAD"]).current_dir(workspace_root()))?;
+    if tags.lines().any(|tag| tag == format!("v{VERSION}")) {
+        return Ok(());
+    }
+    Err(format!("this commit has no tag v{VERSION}; --dry-run builds without it"))
+}
+
+/// Runs `cargo xtask release`: builds the archives of a release, with a file of their checksums. The arguments are those
+/// of `dist`. With `--dry-run` the sources need not be those of a release.
+pub fn release(arguments: &[String]) -> Result<(), String> {
+    let mut arguments = arguments.to_vec();
+    if !crate::cross::take_flag(&mut arguments, "--dry-run") {
+        is_released()?;
+    }
+    let made = dist(&arguments)?;
+    let names = made.iter().filter_map(|path| path.file_name());
+    let sums = run(Command::new("sha256sum").args(names).current_dir(target_dir().join("dist")))?;
+    let target = made[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = target.replace(".tar.gz", ".sha256");
+    let path = target_dir().join("dist").join(name);
+    fs::write(&path, sums).map_err(|e| format!("{}: {e}", path.display()))?;
+    println!("{}", path.display());
+    Ok(())
 }
 
 impl Archives<'_> {
@@ -187,6 +227,9 @@ impl Archives<'_> {
         cargo.args(["xtask", "dist", "--profile", &self.build.profile]);
         cargo.args(["--machine", self.build.machine.name]).current_dir(&copy);
         cargo.env_remove("CARGO_TARGET_DIR").env("SOURCE_DATE_EPOCH", &self.time);
+        if let Some(anywhere) = &self.build.anywhere {
+            cargo.env(product::COMMIT, &anywhere.commit);
+        }
         run(&mut cargo)?;
         for archive in made {
             let name = archive.file_name().unwrap_or_default();
@@ -244,6 +287,13 @@ impl Archives<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changelog_has_a_section_for_this_version() {
+        assert_eq!(release_date(&format!("a\n## [{VERSION}] - 2026-01-02\nb")), Some("2026-01-02"));
+        assert_eq!(release_date("## [99.0.0] - 2026-01-02"), None);
+        assert!(release_date(include_str!("../../../../CHANGELOG.md")).is_some());
+    }
 
     #[test]
     fn all_builds_for_i386_compile_sha2_without_vectors() {

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::machine::Machine;
-use compat_tests::{cargo, machine_dir, target_dir};
+use compat_tests::{cargo, machine_dir, target_dir, workspace_root};
 
 /// The version of the product.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The environment variable with the commit that the sources are from, which `jvmpi --version` prints.
+pub const COMMIT: &str = "JVMPI_COMMIT";
 
 /// The configuration of a build.
 pub struct Build {
@@ -25,6 +28,8 @@ pub struct Anywhere {
     pub flags: Vec<String>,
     /// The linker.
     pub linker: PathBuf,
+    /// The commit that the sources are from.
+    pub commit: String,
 }
 
 /// The compiled files.
@@ -82,7 +87,8 @@ impl Build {
             cargo.args(["--target", target]);
         }
         let linker = self.machine.cargo_variable("LINKER");
-        if let Some(Anywhere { flags, linker: path }) = &self.anywhere {
+        if let Some(Anywhere { flags, linker: path, commit }) = &self.anywhere {
+            cargo.env(COMMIT, commit);
             let given = env::var("RUSTFLAGS").unwrap_or_default();
             let given = given.split_whitespace().map(String::from);
             let flags: Vec<_> = given.chain(flags.iter().cloned()).collect();
@@ -93,6 +99,27 @@ impl Build {
         cargo.arg("--target-dir").arg(target_dir());
         run(&mut cargo).map(drop)
     }
+}
+
+/// Returns the time of the sources, in seconds since 1970: `SOURCE_DATE_EPOCH`, or the time of the last commit.
+pub fn time() -> Result<String, String> {
+    of_commit("SOURCE_DATE_EPOCH", "%ct")
+}
+
+/// Returns the commit that the sources are from.
+pub fn commit() -> Result<String, String> {
+    of_commit(COMMIT, "%H")
+}
+
+/// Returns the value of the variable, or else this property of the last commit.
+fn of_commit(variable: &str, format: &str) -> Result<String, String> {
+    if let Ok(value) = env::var(variable) {
+        return Ok(value);
+    }
+    let mut git = Command::new("git");
+    git.args(["log", "-1"]).arg(format!("--format={format}")).current_dir(workspace_root());
+    let value = run(&mut git).map_err(|why| format!("{why}\nwithout git, set {variable}"))?;
+    Ok(value.trim().to_owned())
 }
 
 /// Runs a program and returns its output.

@@ -8,7 +8,7 @@ use std::process::Command;
 use compat_tests::{cargo, workspace_root};
 use serde_json::{Value, json};
 
-use super::build::{Build, VERSION, run};
+use super::build::{Build, VERSION, run, time};
 
 /// The packages that are built.
 const ROOTS: [&str; 3] = ["jvmpi-shim", "jvmpi-hprof", "jvmpi-cli"];
@@ -114,13 +114,7 @@ impl Components {
             "bomFormat": "CycloneDX",
             "specVersion": "1.5",
             "version": 1,
-            "metadata": {"component": {
-                "type": "application",
-                "bom-ref": "jvmpi",
-                "name": "jvmpi",
-                "version": VERSION,
-                "licenses": [{"expression": "MIT OR Apache-2.0"}],
-            }},
+            "metadata": metadata()?,
             "components": components,
             "dependencies": dependencies,
         });
@@ -161,6 +155,30 @@ impl Components {
         }
         Ok(list)
     }
+}
+
+/// Returns the part about the list itself and the product.
+fn metadata() -> Result<Value, String> {
+    let cargo = run(cargo().arg("--version"))?;
+    let cargo = cargo.split(' ').nth(1).unwrap_or_default();
+    let tool = |name: &str, version: &str| json!({"type": "application", "name": name, "version": version});
+    let mut metadata = json!({
+        "tools": {"components": [tool("cargo", cargo), tool("jvmpi's cargo xtask", VERSION)]},
+        "component": {
+            "type": "application",
+            "bom-ref": "jvmpi",
+            "name": "jvmpi",
+            "version": VERSION,
+            "licenses": [{"expression": "MIT OR Apache-2.0"}],
+        },
+    });
+    // Sources without a history have no time.
+    if let Ok(time) = time() {
+        let mut date = Command::new("date");
+        let date = run(date.args(["-u", "+%Y-%m-%dT%H:%M:%SZ", "-d", &format!("@{time}")]))?;
+        metadata["timestamp"] = date.trim().into();
+    }
+    Ok(metadata)
 }
 
 impl Component {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use compat_tests::workspace_root;
 
-pub use build::{Anywhere, Build, VERSION, run};
+pub use build::{Anywhere, Build, COMMIT, VERSION, commit, run, time};
 use components::Components;
 pub use glibc::{OLDEST_GLIBC, linker, newest_glibc, version};
 
