@@ -64,7 +64,7 @@ fn of_the_command(file: &str) -> Result<PathBuf, String> {
     let command = env::current_exe().and_then(|path| path.canonicalize());
     let command =
         command.map_err(|error| format!("cannot find the path of jvmpi itself: {error}"))?;
-    // A single file may be in a directory in which others can put a library beside it.
+    // Other users may be able to put a library beside a single file, as in /tmp.
     if let Some(directory) = embedded::unpacked(&command)? {
         return Ok(directory.join(file));
     }

@@ -42,7 +42,7 @@ struct Package {
     control: &'static [(&'static str, &'static str)],
 }
 
-/// What the packages are made of.
+/// The product for a machine, from which the packages are built.
 pub struct Product<'a> {
     pub machine: &'a Machine,
     /// The files, with the paths in the archive.
