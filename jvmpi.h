@@ -470,8 +470,8 @@ typedef struct JVMPI_Interface {
 
     /*
      * Switch an event on or off for all threads; all are off at first. Also when stopped.
-     * arg is used for OBJECT_ALLOC only: an interval in bytes, cast to a pointer, for samples, or NULL
-     * (libjvmpi). The events that are only requested are JVMPI_NOT_AVAILABLE. libjvmpi: most
+     * arg is used for OBJECT_ALLOC only (libjvmpi): an interval of 1,024 to 2^30 bytes, cast to a
+     * pointer, for samples. Other values are like NULL. The events that are only requested are JVMPI_NOT_AVAILABLE. libjvmpi: most
      * can be enabled only from threads the VM knows, once it runs.
      */
     jint (*EnableEvent)(jint event_type, void *arg);

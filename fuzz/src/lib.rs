@@ -215,7 +215,7 @@ pub fn stream(bytes: &[u8]) {
         let is_read = bytes.chunks(size).try_for_each(|piece| told.take(piece)).is_ok();
         let notes = told.notes.len();
         let mut text = TextWriter::new(Vec::new(), &Profile::default()).unwrap();
-        if let Some((file, _)) = told.into_file() {
+        if let Some((file, _)) = told.into_file(None) {
             text = TextWriter::new(Vec::new(), file.profile()).unwrap();
             file.write(&mut text).unwrap();
             let _ = jvmpi_report::write_files(&[("<x>", &file)], &mut io::sink());

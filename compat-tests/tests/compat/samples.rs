@@ -19,6 +19,7 @@ cases![
     exact_counts_are_exact,
     setting_limits_an_agent.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     agent_selects_interval,
+    other_arguments_are_ignored,
     interval_must_fit_setting,
     bad_intervals_are_refused,
 ];
@@ -218,6 +219,17 @@ fn agent_selects_interval(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = java.agent("samples", "interval=524288")?.run()?;
     equal("result", outcome.report().one("enabled")?.int("result")?, 0)?;
     is_sampled(&outcome)
+}
+
+/// Old agents may pass any argument, because it had no meaning.
+fn other_arguments_are_ignored(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Shares")?.argument("1");
+    let outcome = java.agent("samples", "interval=7")?.run()?;
+    equal("result", outcome.report().one("enabled")?.int("result")?, 0)?;
+    // Two of 512 KiB each would be samples.
+    let objects = outcome.report().one("samples")?.int("sampled")?;
+    ensure!(objects > 100, "{objects} objects");
+    Ok(())
 }
 
 fn interval_must_fit_setting(vm: &Vm<'_>) -> Result<(), String> {

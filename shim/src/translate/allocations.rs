@@ -17,6 +17,7 @@ use jvmpi_jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use jvmpi_settings::Alloc;
 use jvmpi_sys::JVMPI_EVENT_OBJECT_ALLOC;
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 /// The first JDK whose own reports are complete.
@@ -55,14 +56,17 @@ pub fn are_sampled() -> bool {
     interval().is_some()
 }
 
-/// Sets the interval for an agent that enables OBJECT_ALLOC. `argument` is that of EnableEvent: an interval in bytes,
-/// or 0 for that of the settings.
+/// The intervals that an agent may pass, in bytes. Agents of JVMPI's time may pass any value, because the argument had
+/// no meaning then: other values are ignored.
+const INTERVALS: RangeInclusive<usize> = 1024..=1 << 30;
+
+/// Sets the interval for an agent that enables OBJECT_ALLOC. `argument` is that of EnableEvent: one of [`INTERVALS`],
+/// or else the interval of the settings applies.
 ///
 /// # Errors
 /// Returns the reason if the settings or another agent demand another interval.
 pub fn choose_interval(argument: usize) -> Result<(), String> {
-    let wanted = u32::try_from(argument).ok().filter(|bytes| jint::try_from(*bytes).is_ok());
-    let wanted = wanted.ok_or_else(|| format!("the interval {argument} is above {}", jint::MAX))?;
+    let wanted = if INTERVALS.contains(&argument) { argument as u32 } else { 0 };
     let setting = jvmpi_settings::get().alloc;
     let excludes = match setting {
         Alloc::Every(bytes) => wanted != 0 && wanted != bytes.get(),

@@ -3,6 +3,7 @@
 use crate::profile::Format;
 use std::fmt::{self, Display};
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -392,6 +393,9 @@ where
     number.ok_or_else(|| format!("{name} is a number from {least} to {most}"))
 }
 
+/// The sampling intervals that an agent can pass to EnableEvent, in bytes.
+const INTERVALS: RangeInclusive<u32> = 1 << 10..=1 << 30;
+
 /// Parses a sampling interval: a number of bytes, or with `k` or `m` of units of 1024 or 1024² bytes.
 ///
 /// # Errors
@@ -402,9 +406,9 @@ pub fn sample(value: &str) -> Result<NonZeroU32, String> {
     let (digits, unit) = unit.unwrap_or((value, 1));
     let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
     let bytes = is_number.then(|| digits.parse::<u32>().ok()?.checked_mul(unit)).flatten();
-    let bytes = bytes.filter(|bytes| i32::try_from(*bytes).is_ok()).and_then(NonZeroU32::new);
+    let bytes = bytes.filter(|bytes| INTERVALS.contains(bytes)).and_then(NonZeroU32::new);
     bytes.ok_or_else(|| {
-        "a sampling interval is a number of bytes from 1 to 2047m, such as 512k".into()
+        "a sampling interval is a number of bytes from 1k to 1024m, such as 512k".into()
     })
 }
 
@@ -502,7 +506,7 @@ mod tests {
             let options = run(text);
             assert_eq!((options.sites, options.heap_dump), (sites, dump), "{text}");
         }
-        for (text, bytes) in [("1", 1), ("512k", 512 << 10), ("2047m", 2047 << 20)] {
+        for (text, bytes) in [("1024", 1024), ("512k", 512 << 10), ("1024m", 1 << 30)] {
             let options = run(&format!("heap=sites,sample={text}"));
             assert_eq!(options.sample, NonZeroU32::new(bytes), "{text}");
         }
@@ -550,7 +554,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_in_one_line() {
         const SAMPLE: &str =
-            "a sampling interval is a number of bytes from 1 to 2047m, such as 512k";
+            "a sampling interval is a number of bytes from 1k to 1024m, such as 512k";
         for (option, why) in [
             ("cpu", "an option is NAME=VALUE; 'help' lists them"),
             ("cpu=sample", "cpu is one of samples, wall, times, old"),
