@@ -30,7 +30,7 @@ pub struct Row {
     ratio: Option<f64>,
 }
 
-/// What is being measured now, and the rows so far.
+/// The current benchmark and JDK, and the rows so far.
 #[derive(Default)]
 struct Measured {
     bench: String,
