@@ -90,7 +90,7 @@ fn read(file: &str) -> Result<Rows, String> {
     serde_json::from_str(&text).map_err(|e| format!("{file}: {e}"))
 }
 
-/// Compares two files that [`write`] has written, the older one first.
+/// Compares two files that [`write()`] has written, the older one first.
 ///
 /// # Errors
 /// Returns the rows that have become worse by a tenth, or that are missing in the newer file.
