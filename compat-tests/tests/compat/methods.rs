@@ -42,7 +42,7 @@ cases![
     the_compiler,
     virtual_threads.since(21),
     virtual_threads_of_their_own.since(21),
-    rewritten_while_virtual_threads_are_mounted.since(21).under_load(),
+    rewritten_while_virtual_threads_are_mounted.since(21),
     virtual_threads_that_wait.since(21),
     an_http_server.since(17),
     clojure,
