@@ -100,16 +100,15 @@ impl OpenCalls {
         mut lost: impl FnMut(M),
     ) {
         let OfAgent { stack, aside } = self.of(agent);
-        let inside_last = || stack.count_inside(number, usize::MAX);
         let mut inside = match stack.count_of(number) {
             0 if aside.load(Ordering::Relaxed) == 0 => return,
             // The call is one of those in unknown order.
             0 => usize::MAX,
-            1 => inside_last(),
-            _ => match frames() {
-                None | Some(0) => inside_last(),
-                Some(frames) => stack.count_inside(number, frames),
-            },
+            1 => stack.count_inside(number, usize::MAX),
+            _ => {
+                let on_stack = frames().filter(|frames| *frames > 0);
+                stack.count_inside(number, on_stack.unwrap_or(usize::MAX))
+            }
         };
         while inside > 0
             && let Some(innermost) = stack.last()

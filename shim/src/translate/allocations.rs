@@ -131,9 +131,9 @@ fn prefers_bytecode() -> bool {
 /// countdowns.
 static LATE: AtomicBool = AtomicBool::new(false);
 
-/// Takes the capability and makes the VM report every object, or each sample, once reports are on. The VM chooses a thread's countdown
-/// to its first report when it creates the thread. So this runs before the first thread is created if possible,
-/// although no agent may need allocations. While reports are off it costs nothing.
+/// Takes the capability and makes the VM report every object, or each sample, once reports are on. The VM chooses a
+/// thread's countdown to its first report when it creates the thread. So this runs before the first thread is created
+/// if possible, although no agent may need allocations. While reports are off it costs nothing.
 pub fn prepare() {
     let jvmti = jvm::get().jvmti;
     if IS_TAKEN.load(Ordering::Relaxed) || IS_REFUSED.load(Ordering::Relaxed) {
