@@ -6,13 +6,13 @@
 
 use crate::orders::{Orders, Sampled};
 use crate::session::Session;
-use crate::shared::Shared;
+use crate::shared::{Shared, lock};
 use crate::symbols::Symbols;
 use crate::wall::{self, Chosen, Innermost, Turns};
 use jvmpi::{Frame, Frames, GcDisabled, Line, MultiThreaded, ThreadId, ThreadState};
 use jvmpi_formats::hprof::options::Cpu;
 use jvmpi_formats::profile::{ThreadSerial, TraceSerial};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Runs the sampler on the current thread.
@@ -58,7 +58,7 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
                 }
                 shared.learn_methods(&mut jvmpi, &sampler.all_frames);
             }
-            let mut known = shared.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = lock(&shared.known);
             session.add_samples(sampler.samples(shared, &session, &mut known));
         } else if let Some(turns) = &mut sampler.turns {
             turns.restart();
@@ -118,7 +118,7 @@ impl Sampler {
         let Some(turns) = turns else { return };
         let _none_ends = shared.live_threads(sampled, threads);
         {
-            let own = shared.own.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = lock(&shared.own);
             threads.retain(|(thread, _)| !own.contains(thread));
         }
         turns.choose(threads, chosen);
