@@ -8,17 +8,14 @@ final class Phases {
     }
 
     private static void first() {
-        long begun = System.nanoTime();
-        long count = 0;
-        while (count < ENOUGH || System.nanoTime() - begun < 1_100_000_000L) {
-            for (int i = 0; i < 100_000; i++) {
-                result = next(result);
-            }
-            count += 100_000;
-        }
+        compute();
     }
 
     private static void second() {
+        compute();
+    }
+
+    private static void compute() {
         long begun = System.nanoTime();
         long count = 0;
         while (count < ENOUGH || System.nanoTime() - begun < 1_100_000_000L) {
