@@ -25,6 +25,7 @@ cases![
     native_methods_of_a_running_vm,
     native_methods_of_a_running_vm_that_are_not_found.only(17),
     chosen_classes,
+    skipped_getters,
     too_large_a_method,
     constants_that_are_not_numbers.until(22),
     classes_that_cannot_be_used,
@@ -277,6 +278,14 @@ fn chosen_classes(vm: &Vm<'_>) -> Result<(), String> {
         ensure!(method.starts_with("Calls") && !method.starts_with("Calls$Counter"), "{line}");
     }
     Ok(())
+}
+
+/// With `getters=skip` exactly the methods that only read or write fields report no call.
+fn skipped_getters(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Getters")?.agent("methods", "events=1+2+3,prefix=Getters")?;
+    let outcome = java.settings("include=Getters,getters=skip").run()?;
+    well_nested(&outcome)?;
+    counted(&outcome, &["entries", "entries2", "exits"])
 }
 
 fn classes_that_cannot_be_used(vm: &Vm<'_>) -> Result<(), String> {

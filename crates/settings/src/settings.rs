@@ -143,6 +143,14 @@ settings! {
         /// The classes that do not report calls and instructions.
         exclude: Patterns = Patterns::none();
 
+        /// The reporting of calls of getters and setters.
+        getters: Getters {
+            /// Like those of other methods.
+            Report = "report",
+            /// Not at all: a method that only reads or writes fields reports no call.
+            Skip = "skip",
+        } = Getters::Report;
+
         /// The classes whose instructions are reported.
         instructions: Instructions {
             /// Classes that do not belong to the boot loader.

@@ -5,7 +5,9 @@ use super::beginnings;
 use super::reports::{Calls, Reports};
 use crate::classes::method_numbers;
 use crate::records::tracker::NAME;
-use jvmpi_classfile::{ClassFile, Editor, Method, MethodRef};
+use jvmpi_classfile::opcode::{ACONST_NULL, ALOAD_3, IRETURN, PUTFIELD};
+use jvmpi_classfile::{ClassFile, Code, Editor, MethodRef};
+use jvmpi_settings::Getters;
 
 /// Adds reports of the calls of all methods that have code. The methods have the numbers from `first` on.
 pub fn edit(
@@ -23,8 +25,13 @@ pub fn edit(
     let enter_with = native(editor, "enter_with", "(ILjava/lang/Object;)V")?;
     let exit = native(editor, "exit", "(I)V")?;
     let caught = native(editor, "caught", "(Ljava/lang/Object;IZ)V")?;
-    for method in class.methods().filter(Method::has_code) {
-        let catches = method.code().ok().flatten().map(|code| code.catches()).unwrap_or_default();
+    let skips_getters = jvmpi_settings::get().getters == Getters::Skip;
+    for method in class.methods() {
+        let Some(original) = method.code()? else { continue };
+        if skips_getters && only_accesses_fields(&original) {
+            continue;
+        }
+        let catches = original.catches();
         let Some(mut code) = editor.method(method.index()) else { continue };
         let index = (first + method.index()) as i32;
         // `this` cannot be passed on before the superclass constructor has run.
@@ -60,6 +67,13 @@ pub fn edit(
         }
     }
     Ok(())
+}
+
+/// Returns true if the code consists of loads of constants and local variables, reads and writes of fields, and a
+/// return: a getter, a setter or an empty method. It has no branch and calls nothing.
+fn only_accesses_fields(code: &Code<'_>) -> bool {
+    let is_access = |opcode: u8| matches!(opcode, ACONST_NULL..=ALOAD_3 | IRETURN..=PUTFIELD);
+    code.instructions().all(|instruction| instruction.is_ok_and(|i| is_access(i.opcode())))
 }
 
 fn native(

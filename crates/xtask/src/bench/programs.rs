@@ -17,17 +17,19 @@ const ONCE: usize = 1;
 /// Programs that compute from start to end.
 const PROGRAMS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
 
-/// The agents: a label, the agent's name, and its options.
-const AGENTS: [(&str, &str, &str); 5] = [
-    ("methods", "counter", "events=1+3"),
-    ("with receivers", "counter", "events=2+3"),
-    ("allocation", "counter", "events=4+5"),
-    ("sampling", "sampler", "interval=1"),
+/// The agents: a label, the agent's name, its options, and the settings of the shim.
+const AGENTS: [(&str, &str, &str, &str); 6] = [
+    ("methods", "counter", "events=1+3", ""),
+    ("methods, getters=skip", "counter", "events=1+3", "getters=skip"),
+    ("with receivers", "counter", "events=2+3", ""),
+    ("allocation", "counter", "events=4+5", ""),
+    ("sampling", "sampler", "interval=1", ""),
     (
         "all events",
         "counter",
         // All but INSTRUCTION_START.
         "events=1+2+3+4+5+6+7+8+33+34+35+38+39+40+41+42+43+48+49+51+52+53+54+55+56+57+58+60+61",
+        "",
     ),
 ];
 
@@ -53,15 +55,16 @@ fn compare_with(jdk: &Jdk, name: &str, rounds: usize) -> Result<(), String> {
 }
 
 fn compare_agents(vm: &Vm<'_>, program: Program, rounds: usize) -> Result<(), String> {
-    let run = |agent: Option<(&str, &str)>| -> Result<Vec<f64>, String> {
+    let run = |agent: Option<(&str, &str, &str)>| -> Result<Vec<f64>, String> {
         let Found::Ready(launch) = program.on(vm)? else {
             return Err(format!("no {} any more", program.name));
         };
         // Checking every JNI call would dominate the measurement.
         let mut launch = launch.flag("-XX:-CheckJNICalls");
-        if let Some((name, options)) = agent {
+        if let Some((name, options, settings)) = agent {
             let report = launch.directory().join("report");
-            launch = launch.agent(name, &format!("out={},{options}", text(&report)?))?;
+            let options = format!("out={},{options}", text(&report)?);
+            launch = launch.agent(name, &options)?.settings(settings);
         }
         let usage = launch.start()?.measure()?;
         Ok(vec![usage.processor.as_secs_f64(), usage.memory as f64 / 1024.0])
@@ -71,8 +74,8 @@ fn compare_agents(vm: &Vm<'_>, program: Program, rounds: usize) -> Result<(), St
         Figure { name: "memory at most, MiB", digits: 0, cost: true },
     ];
     let mut sides = vec![Side { name: "no agent", run: Box::new(|| run(None)) }];
-    for (name, agent, options) in AGENTS {
-        sides.push(Side { name, run: Box::new(move || run(Some((agent, options)))) });
+    for (name, agent, options, settings) in AGENTS {
+        sides.push(Side { name, run: Box::new(move || run(Some((agent, options, settings)))) });
     }
     compare(&figures, &sides, rounds)
 }
