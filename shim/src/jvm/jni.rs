@@ -337,10 +337,22 @@ impl Jni {
     }
 
     /// Calls an instance method that returns a `long`. `None` if it threw.
-    pub fn call_long(self, object: jobject, method: MethodId) -> Option<jlong> {
+    pub fn call_long(
+        self,
+        object: jobject,
+        method: MethodId,
+        arguments: &[jvalue],
+    ) -> Option<jlong> {
         assert_may_allocate();
-        let result = jni!(self, CallLongMethodA, object, method.0, ptr::null());
+        let result = jni!(self, CallLongMethodA, object, method.0, arguments.as_ptr());
         (!self.clear_exception()).then_some(result)
+    }
+
+    /// Calls an instance method without a result. `None` if it threw.
+    pub fn call_void(self, object: jobject, method: MethodId, arguments: &[jvalue]) -> Option<()> {
+        assert_may_allocate();
+        jni!(self, CallVoidMethodA, object, method.0, arguments.as_ptr());
+        (!self.clear_exception()).then_some(())
     }
 
     /// Creates an object. `None` if the constructor threw or memory is short.

@@ -202,7 +202,7 @@ fn runtime_memory(jni: Jni) -> Option<(jlong, jlong)> {
         let class = jni.find_class(c"java/lang/Runtime")?;
         let get = jni.static_method(class, c"getRuntime", c"()Ljava/lang/Runtime;")?;
         let runtime = jni.call_static_object(class, get, &[])?;
-        let bytes = |name| jni.call_long(runtime, jni.method(class, name, c"()J")?);
+        let bytes = |name| jni.call_long(runtime, jni.method(class, name, c"()J")?, &[]);
         Some((bytes(c"totalMemory")?, bytes(c"freeMemory")?))
     })
 }

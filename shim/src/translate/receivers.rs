@@ -45,8 +45,23 @@ struct Walker {
     buffer: FieldId,
     function: FieldId,
     call: MethodId,
+    /// The means of writing `thread` and `function`, which are final. None before [`REPORTED_SINCE`].
+    finals: Option<Finals>,
     /// True if the VM is also passed the continuations to walk.
     has_continuations: bool,
+}
+
+/// The first JDK on which `-Xcheck:jni` reports a JNI function that writes to a final field. Until the JDK publishes
+/// the object, which it never does here, the write is harmless.
+const REPORTED_SINCE: u32 = 26;
+
+/// Writes the final fields of a new walker with the JDK's own means.
+struct Finals {
+    unsafe_: GlobalRef,
+    put: MethodId,
+    /// The offsets of the fields.
+    thread: jlong,
+    function: jlong,
 }
 
 /// The object in which a walker records its progress.
@@ -84,7 +99,7 @@ pub fn prepare(jni: Jni) {
         let signature = c"(Ljava/util/function/Function;)Ljava/util/Optional;";
         jni.call_object(optional, jni.method(class, c"map", signature)?, &[function]).map(drop)
     };
-    internals::LIVE_STACK_FRAME.find(|| jni.frame(16, rehearse));
+    internals::LIVE_STACK_FRAME.find(|| jni.frame(24, rehearse));
 }
 
 impl StackWalk {
@@ -123,7 +138,9 @@ impl Walker {
         let call = |signature| jni.method(class, c"callStackWalk", signature);
         let before_21 = call(BEFORE_21);
         let buffer = c"Ljava/lang/StackStreamFactory$FrameBuffer;";
+        let are_reported = jvm::get().feature_version() >= REPORTED_SINCE;
         Some(Self {
+            finals: if are_reported { Finals::new(jni, class) } else { None },
             class: GlobalRef::new(jni, class)?,
             thread: jni.field(class, c"thread", c"Ljava/lang/Thread;")?,
             depth: jni.field(class, c"depth", c"I")?,
@@ -138,9 +155,14 @@ impl Walker {
     fn make(&self, jni: Jni, walk: &StackWalk, skipped: jint) -> Option<jobject> {
         let (walker, buffer) = (jni.allocate(self.class.get())?, walk.buffer.make(jni, skipped)?);
         let thread = jvm::get().jvmti.current_thread().ok()?;
-        jni.set_object_field(walker, self.thread, thread);
         jni.set_object_field(walker, self.buffer, buffer);
-        jni.set_object_field(walker, self.function, walk.function.get());
+        if let Some(finals) = &self.finals {
+            finals.put(jni, walker, finals.thread, thread)?;
+            finals.put(jni, walker, finals.function, walk.function.get())?;
+        } else {
+            jni.set_object_field(walker, self.thread, thread);
+            jni.set_object_field(walker, self.function, walk.function.get());
+        }
         // At depth 0 the walker would look for the frames of the JDK that have led to the walk.
         jni.set_int_field(walker, self.depth, 1);
         Some(walker)
@@ -160,6 +182,35 @@ impl Walker {
         } else {
             jni.call_object(walker, self.call, &[mode, skipped, count, start, frames]);
         }
+    }
+}
+
+impl Finals {
+    /// Finds the fields of this class of walkers. Their superclasses declare them.
+    fn new(jni: Jni, walker: jclass) -> Option<Self> {
+        const OFFSET: &CStr = c"(Ljava/lang/Class;Ljava/lang/String;)J";
+        const PUT: &CStr = c"(Ljava/lang/Object;JLjava/lang/Object;)V";
+        let class = jni.find_class(c"jdk/internal/misc/Unsafe")?;
+        let get = jni.static_method(class, c"getUnsafe", c"()Ljdk/internal/misc/Unsafe;")?;
+        let unsafe_ = jni.call_static_object(class, get, &[])?;
+        let offset_of = jni.method(class, c"objectFieldOffset", OFFSET)?;
+        let offset = |class: jclass, name: &CStr| {
+            let arguments = [jvalue { l: class }, jvalue { l: jni.new_string(name)? }];
+            jni.call_long(unsafe_, offset_of, &arguments)
+        };
+        let traverser = jni.superclass(walker);
+        Some(Self {
+            unsafe_: GlobalRef::new(jni, unsafe_)?,
+            put: jni.method(class, c"putReference", PUT)?,
+            thread: offset(jni.superclass(traverser), c"thread")?,
+            function: offset(traverser, c"function")?,
+        })
+    }
+
+    /// Writes to the field at this offset.
+    fn put(&self, jni: Jni, walker: jobject, offset: jlong, value: jobject) -> Option<()> {
+        let arguments = [jvalue { l: walker }, jvalue { j: offset }, jvalue { l: value }];
+        jni.call_void(self.unsafe_.get(), self.put, &arguments)
     }
 }
 
