@@ -50,7 +50,8 @@ static void without_ids(void)
     jobjectID unknown = (jobjectID)0x7ffffff0, misaligned = (jobjectID)3, huge = (jobjectID)-16;
 
     CHECK("no method", jvmpi->GetMethodClass(NULL) == NULL);
-    CHECK("small method", jvmpi->GetMethodClass((jmethodID)0x10) == NULL);
+    /* From JDK 26 on method IDs are small numbers. */
+    CHECK("small method", (jvmpi->GetMethodClass((jmethodID)0x10), 1));
     CHECK("wild method", jvmpi->GetMethodClass((jmethodID)0xdeadbeefdeadbee8) == NULL);
     CHECK("zeros as method", jvmpi->GetMethodClass((jmethodID)zeros) == NULL);
     CHECK("other data as method", jvmpi->GetMethodClass((jmethodID)&points_to_zeros) == NULL);

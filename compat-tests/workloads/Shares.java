@@ -8,11 +8,14 @@ import java.util.List;
  * until the end of the input, and forgets what it has kept before.
  */
 final class Shares {
+    /* With the int, the sizes do not depend on the size of the header. */
     static final class Large {
+        int z;
         long a, b, c, d, e, f, g, h, i, j, k, l, m, n, o;
     }
 
     static final class Medium {
+        int z;
         long a, b, c, d, e;
     }
 
