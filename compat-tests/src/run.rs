@@ -114,7 +114,13 @@ impl<'a> Vm<'a> {
     /// # Errors
     /// If the program does not compile.
     pub fn embedded_in(&self, program: &str) -> Result<Launch, String> {
-        let mut launch = Launch::new(&build::program(program)?, self.next_directory()?)?;
+        let program = build::program(program)?;
+        let loader = self.jdk.loader();
+        let mut launch = Launch::new(loader.as_ref().unwrap_or(&program), self.next_directory()?)?;
+        if let Some(libraries) = loader.as_ref().and_then(|loader| loader.parent()) {
+            let path = "--library-path".to_owned();
+            launch.before = vec![path, text(libraries)?.to_owned(), text(&program)?.to_owned()];
+        }
         launch.program = vec![text(&self.jdk.libjvm())?.to_owned(), build::classes(8)?];
         Ok(launch)
     }

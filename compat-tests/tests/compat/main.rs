@@ -1,6 +1,7 @@
 //! Runs every case on every installed JDK with each collector that the case names. Each combination
 //! is a test, such as `jdk17/g1/threads/names_are_never_null`.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
@@ -51,7 +52,7 @@ mod threads;
 mod trace;
 mod traces;
 
-/// The newest JDK that is tested; those that come later are taken for it.
+/// The newest JDK that cases name; newer ones run the same cases as this one.
 const NEWEST: u32 = 25;
 
 /// A case: what it does, and on which JVMs.
@@ -231,19 +232,18 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
     ]
 }
 
-/// Every JDK with every collector; which of them start is found out for all JDKs at a time.
+/// Every JDK with every collector; which of them start is found out for all JDKs at a time. The newer JDKs, which need
+/// not be there, are left out if they are not.
 fn places() -> Vec<Place> {
     let found = jdk::found();
+    let expected = Machine::this().jdks.iter().map(|(feature, _)| *feature);
+    let all: BTreeSet<u32> = expected.chain(found.keys().copied()).collect();
     thread::scope(|scope| {
-        let probes: Vec<_> = Machine::this()
-            .jdks
-            .iter()
-            .map(|(feature, _)| {
-                let feature = *feature;
-                match found.get(&feature).cloned() {
-                    Some(jdk) => scope.spawn(|| places_of(jdk)),
-                    None => scope.spawn(move || missing(feature)),
-                }
+        let probes: Vec<_> = all
+            .into_iter()
+            .map(|feature| match found.get(&feature).cloned() {
+                Some(jdk) => scope.spawn(|| places_of(jdk)),
+                None => scope.spawn(move || missing(feature)),
             })
             .collect();
         probes.into_iter().flat_map(|probe| probe.join().expect("a probe panicked")).collect()

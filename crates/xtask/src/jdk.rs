@@ -3,14 +3,20 @@
 use compat_tests::jdk::{self, Jdk};
 use compat_tests::machine::{self, Machine};
 
-use crate::options::Options;
+use crate::cross;
 
-/// Downloads missing runtimes and lists all.
+/// Downloads missing runtimes, or those of the named versions, and lists all.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let mut options = Options::of(arguments)?;
-    let machine = machine(options.take("machine"))?;
-    options.finish()?;
-    jdk::fetch(machine)?;
+    let mut arguments = arguments.to_vec();
+    let machine = cross::machine(&mut arguments)?;
+    if arguments.is_empty() {
+        jdk::fetch(machine)?;
+    } else {
+        let feature = |argument: &String| {
+            argument.parse().map_err(|_| format!("{argument} is no version, such as 26"))
+        };
+        jdk::fetch_named(machine, &arguments.iter().map(feature).collect::<Result<Vec<_>, _>>()?)?;
+    }
     for jdk in jdk::found_for(machine).values() {
         println!("JDK {:<3} {:<10} {}", jdk.feature, jdk.version, jdk.home.display());
     }

@@ -36,7 +36,7 @@ const COMMANDS: [Command; 16] = [
         run: demo::run,
     },
     Command {
-        usage: "test [--all] [--machine NAME] [--vm zero|HOME] [ARGUMENT...]",
+        usage: "test [--all] [--machine NAME] [--vm zero|VERSION|HOME] [ARGUMENT...]",
         about: "run the tests, on one JDK with G1 or with --all on every JDK and collector; ARGUMENTs are those of cargo test",
         run: test::run,
     },
@@ -51,8 +51,8 @@ const COMMANDS: [Command; 16] = [
         run: cases::flaky,
     },
     Command {
-        usage: "conformance [--machine NAME] [jdkNN...] [zero] [GC...] | --mutate [NAME...] | --document | --workloads",
-        about: "run the conformance suite, test the suite itself (--mutate), or update its page and programs",
+        usage: "conformance [--machine NAME] [jdkNN...] [zero] [GC...] [--record] | --mutate [NAME...] | --document | --workloads",
+        about: "run the conformance suite, and with --record document the results; test the suite itself (--mutate), or update its pages and programs",
         run: conformance::run,
     },
     Command {
@@ -107,8 +107,8 @@ const COMMANDS: [Command; 16] = [
         run: layers::run,
     },
     Command {
-        usage: "jdk [--machine NAME]",
-        about: "download the JDKs for the tests into the user's cache folder",
+        usage: "jdk [--machine NAME] [VERSION...]",
+        about: "download the JDKs for the tests into the user's cache folder; 26, 27 and 28 only if named, from Debian sid",
         run: jdk::run,
     },
 ];

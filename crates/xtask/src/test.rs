@@ -13,7 +13,8 @@ const CASES: &str = "compat-tests";
 
 /// Runs `cargo test` with the profile of the library that the compatibility tests load: optimized, with debug
 /// assertions. Without arguments it runs the models too. With `--all`, or for another machine, the cases run on every
-/// JDK, and missing JDKs are downloaded. Otherwise they run on the installed JDK with G1.
+/// JDK, and missing JDKs are downloaded, except the newer ones that need a C library of their own. With `--vm` they run
+/// on that JVM, which is downloaded if it is named by its version. Otherwise they run on the installed JDK with G1.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
@@ -34,6 +35,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     cargo.arg("test");
     if let Some(vm) = vm {
+        if let Ok(feature) = vm.parse() {
+            jdk::fetch_named(machine, &[feature])?;
+        }
         jdk::other(&vm)?;
         cargo.env(jdk::OTHER, vm);
     }

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
+use compat_tests::debian::{self, Distribution};
 use compat_tests::machine::{self, Machine};
-use compat_tests::{debian, jdk, text, workspace_root};
+use compat_tests::{jdk, text, workspace_root};
 use harness::Result;
 
 /// The environment variable with a folder of archives from `cargo xtask dist`, to be tested in place of new ones.
@@ -196,14 +197,13 @@ fn clean_root(machine: &Machine, name: &str) -> Result<PathBuf> {
 
 /// Returns the folder with these packages, which is kept.
 fn packages(machine: &Machine) -> Result<PathBuf> {
-    const NEEDED: [&str; 4] = ["libc6", "libgcc-s1", "libstdc++6", "zlib1g"];
     let all = jdk::cache().with_file_name("packages");
     fs::create_dir_all(&all).map_err(|e| format!("{}: {e}", all.display()))?;
     let packages = all.join(machine.name);
     let _lock = jdk::lock(&all.join(".lock"))?;
     if !packages.is_dir() {
         let new = scratch(&format!("{}-packages", machine.name))?;
-        debian::download(machine, &NEEDED, &new)?;
+        debian::download(machine, Distribution::System, &debian::LIBRARIES, &new)?;
         run(Command::new("mv").arg(&new).arg(&packages))?;
     }
     Ok(packages)
