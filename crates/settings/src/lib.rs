@@ -35,7 +35,7 @@ pub use error::OptionsError;
 use section::Agents;
 pub use settings::{
     AgentOptions, Arenas, Check, ClassLoad, CpuTime, Getters, Hook, Ids, Instructions, Log, Names,
-    Natives, OnLoad, Options, Park, Reset, Suspend, Unload, Virtual,
+    Natives, OnLoad, Options, Park, Reset, SelfTest, Suspend, Unload, Virtual,
 };
 use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
 use std::env;

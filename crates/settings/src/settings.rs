@@ -182,6 +182,14 @@ settings! {
             /// They name the object that blocks the thread.
             Monitor = "monitor",
         } = Park::Off;
+
+        /// A test of the JVM's internals that the shim relies on.
+        selftest: SelfTest {
+            /// Each is looked up when an agent needs it.
+            Off = "off",
+            /// All are looked up at the start, and a line at the end reports each.
+            On = "on",
+        } = SelfTest::Off;
     }
 
     /// Settings that can differ from agent to agent.

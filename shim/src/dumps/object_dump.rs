@@ -103,6 +103,23 @@ fn is_hidden(id: jobjectID) -> bool {
     threads::is_hidden_object(id) || classes::by_id(id).is_some_and(|class| class.is_own())
 }
 
+/// Returns a class's protection domain as a local reference, which is NULL for a class that has none. Returns `None` if
+/// the domain cannot be read.
+pub fn protection_domain(jni: Jni, class: jclass) -> Option<jobject> {
+    const IS_A_FIELD_SINCE: u32 = 25;
+    const DOMAIN: &CStr = c"Ljava/security/ProtectionDomain;";
+    const GET_DOMAIN: &CStr = c"()Ljava/security/ProtectionDomain;";
+    let meta = jni.class_of(class);
+    internals::PROTECTION_DOMAIN.find(|| {
+        Some(if jvm::get().feature_version() < IS_A_FIELD_SINCE {
+            let get = jni.method(meta, c"getProtectionDomain0", GET_DOMAIN)?;
+            jni.call_object(class, get, &[]).unwrap_or(ptr::null_mut())
+        } else {
+            jni.object_field(class, jni.field(meta, c"protectionDomain", DOMAIN)?)
+        })
+    })
+}
+
 /// Returns a class's signers and protection domain, as local references in the current frame.
 fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
     let quickly = || {
@@ -113,18 +130,7 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
             // original.
             return None;
         }
-        const DOMAIN_IS_A_FIELD_SINCE: u32 = 25;
-        const DOMAIN: &CStr = c"Ljava/security/ProtectionDomain;";
-        const GET_DOMAIN: &CStr = c"()Ljava/security/ProtectionDomain;";
-        let domain = internals::PROTECTION_DOMAIN.find(|| {
-            Some(if jvm::get().feature_version() < DOMAIN_IS_A_FIELD_SINCE {
-                let get = jni.method(meta, c"getProtectionDomain0", GET_DOMAIN)?;
-                jni.call_object(class, get, &[]).unwrap_or(ptr::null_mut())
-            } else {
-                jni.object_field(class, jni.field(meta, c"protectionDomain", DOMAIN)?)
-            })
-        });
-        Some([ptr::null_mut(), domain?])
+        Some([ptr::null_mut(), protection_domain(jni, class)?])
     };
     if let Some(guards) = threads::internally(jni, quickly) {
         return Ok(guards);

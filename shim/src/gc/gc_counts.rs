@@ -39,6 +39,11 @@ pub fn start() -> bool {
     }
 }
 
+/// Returns true if the structures that would replace missing counters are known.
+pub fn are_structures_known() -> bool {
+    internals::STRUCTURES.find(Known::of_structures).is_some()
+}
+
 /// Records that a pause begins. Called while the world is stopped.
 pub fn pause_begins() {
     if let Some(source) = SOURCE.get() {

@@ -6,7 +6,7 @@
 
 use super::vm;
 use log::Level;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// An internal that the shim relies on.
 pub struct Internal {
@@ -18,6 +18,17 @@ pub struct Internal {
     /// The consequence for agents if it is missing.
     loss: &'static str,
     is_logged: AtomicBool,
+    /// The result of the last search, as a [`Found`].
+    found: AtomicU8,
+}
+
+/// The result of a search for an internal.
+#[repr(u8)]
+enum Found {
+    /// There was none: the value of a new [`Internal`].
+    NotTried,
+    Yes,
+    No,
 }
 
 /// The oldest JDK that the shim supports.
@@ -33,9 +44,9 @@ macro_rules! internals {
                 level: Level::$level,
                 loss: $loss,
                 is_logged: AtomicBool::new(false),
+                found: AtomicU8::new(Found::NotTried as u8),
             };
         )*
-        #[cfg(test)]
         const ALL: &[&Internal] = &[$(&$constant),*];
     };
 }
@@ -89,6 +100,8 @@ impl Internal {
     /// Returns the result of `look`. If it is `None`, logs that the internal is missing.
     pub fn find<T>(&self, look: impl FnOnce() -> Option<T>) -> Option<T> {
         let found = if self.is_taken_away() { None } else { look() };
+        let result = if found.is_some() { Found::Yes } else { Found::No };
+        self.found.store(result as u8, Ordering::Relaxed);
         if found.is_none() {
             self.tell();
         }
@@ -100,9 +113,13 @@ impl Internal {
         self.find(|| look().then_some(())).is_some()
     }
 
+    /// Returns false on JDKs that are too old for this internal.
+    fn is_expected(&self) -> bool {
+        self.since <= OLDEST || vm::get().feature_version() >= self.since
+    }
+
     fn tell(&self) {
-        let is_expected = self.since <= OLDEST || vm::get().feature_version() >= self.since;
-        if is_expected && !self.is_logged.swap(true, Ordering::Relaxed) {
+        if self.is_expected() && !self.is_logged.swap(true, Ordering::Relaxed) {
             log::log!(self.level, "cannot find {}: {}", self.name, self.loss);
         }
     }
@@ -119,6 +136,19 @@ impl Internal {
     #[cfg(not(debug_assertions))]
     fn is_taken_away(&self) -> bool {
         false
+    }
+}
+
+/// Logs the result of the search for each internal, for `selftest=on`. `jvmpi doctor` reads these lines.
+pub fn log_results() {
+    for internal in ALL.iter().filter(|internal| internal.is_expected()) {
+        let (name, loss) = (internal.name, internal.loss);
+        match internal.found.load(Ordering::Relaxed) {
+            found if found == Found::Yes as u8 => log::info!("internal {name}: works"),
+            found if found == Found::No as u8 => log::info!("internal {name}: missing: {loss}"),
+            // It depends on one that is missing.
+            _ => log::info!("internal {name}: not tested: {loss}"),
+        }
     }
 }
 

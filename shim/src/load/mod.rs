@@ -6,10 +6,11 @@ mod get_env;
 mod layers;
 mod library;
 mod on_load;
+mod self_test;
 
 use crate::boundary::{self, guard};
 use crate::gc::barrier;
-use crate::jvm;
+use crate::jvm::{self, Jni};
 use crate::logging;
 use crate::platform::dynamic_loader::{self, library_of};
 use crate::records::agents;
@@ -19,7 +20,7 @@ use crate::translate::{callbacks, lifecycle, subscriptions};
 use get_env::interface_for;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
 use jvmpi_jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
-use jvmpi_settings::OnLoad;
+use jvmpi_settings::{OnLoad, SelfTest};
 use on_load::Pending;
 use std::ffi::{c_char, c_void};
 use std::slice;
@@ -173,6 +174,10 @@ unsafe extern "system" fn vm_init(vm: *mut jvmtiEnv, env: *mut JNIEnv, thread: j
     });
     // SAFETY: as JVMTI promises.
     unsafe { lifecycle::vm_init(vm, env, thread) };
+    if jvmpi_settings::get().selftest == SelfTest::On {
+        // SAFETY: JVMTI passes the environment of the thread that runs this.
+        guard((), || self_test::run(unsafe { Jni::new(env) }));
+    }
 }
 
 /// Returns the interface to a C program that embeds the VM. The shim need not be loaded yet.

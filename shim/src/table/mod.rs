@@ -9,7 +9,7 @@ mod gc;
 mod ids;
 mod process;
 mod raw_monitors;
-mod threads;
+pub mod threads;
 mod traces;
 
 use crate::boundary::guard;

@@ -116,6 +116,11 @@ pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
     status().unwrap_or(0)
 }
 
+/// Prepares the suspension of threads, as the first suspension does.
+pub fn prepare_suspension() {
+    prepare(suspension::prepare);
+}
+
 pub fn has_run(agent: &Agent, env: *mut JNIEnv) -> bool {
     let Some(thread) = other(env) else { return false };
     if thread.suspension.is_requested() {

@@ -22,5 +22,5 @@ pub use current::{current, current_attached, internally};
 pub use discovery::{discover, with_env};
 pub use hidden::{hidden_objects, hide, is_hidden_object};
 pub use lifecycle::{ended, start_hidden, started, virtual_ended};
-pub use mounting::{expect_notices, mounted, unmounted};
+pub use mounting::{expect_notices, mounted, numbers_are_known, unmounted};
 pub use structure::{locate_environments, locate_states};

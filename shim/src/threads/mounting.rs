@@ -77,6 +77,12 @@ fn is_alive(thread: jobject) -> bool {
     state & JVMTI_THREAD_STATE_ALIVE as jint != 0
 }
 
+/// Returns true if the numbers of threads can be read.
+pub fn numbers_are_known(jni: Jni) -> bool {
+    let current = jvm::get().jvmti.current_thread();
+    current.is_ok_and(|current| number(jni, current).is_some())
+}
+
 /// Returns the number that `java.lang.Thread` gives each thread.
 fn number(jni: Jni, object: jobject) -> Option<i64> {
     static FIELD: Memo<Option<FieldId>> = Memo::new();

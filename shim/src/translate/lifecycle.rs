@@ -16,7 +16,7 @@ use crate::records::thread as thread_records;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
-use jvmpi_settings::Reset;
+use jvmpi_settings::{Reset, SelfTest};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_COMPILED_METHOD_LOAD,
     JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST, JVMPI_EVENT_JVM_INIT_DONE,
@@ -119,6 +119,9 @@ fn shut_down(jni: Jni) {
     log::debug!("rewritten code has {} numbers for methods", method_numbers::count());
     send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
+    if jvmpi_settings::get().selftest == SelfTest::On {
+        jvm::internals::log_results();
+    }
     // No event that another thread has requested arrives later.
     gate::let_pass();
     collections::end();

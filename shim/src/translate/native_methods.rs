@@ -12,7 +12,7 @@ use crate::records::phase::{self, Phase};
 use jni_sys::{JNIEnv, jmethodID};
 use jvmpi_classfile::access;
 use jvmpi_jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, JVMTI_PHASE_ONLOAD, jthread, jvmtiEnv};
-use jvmpi_settings::Natives;
+use jvmpi_settings::{Natives, SelfTest};
 use std::ffi::c_void;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,8 @@ fn have_stubs() -> bool {
 pub fn prepare() -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     let is_starting = jvmti.phase() == Ok(JVMTI_PHASE_ONLOAD);
-    if !is_starting && have_stubs() {
+    let is_tested = jvmpi_settings::get().selftest == SelfTest::On;
+    if (!is_starting || is_tested) && have_stubs() {
         bound_natives::came_late();
     }
     // A running VM has bound its own natives already.
