@@ -23,3 +23,4 @@ pub mod own_time;
 pub mod report;
 pub mod results;
 pub mod run;
+pub mod tried;

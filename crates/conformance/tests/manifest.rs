@@ -3,6 +3,7 @@
 use jvmpi_conformance::document;
 use jvmpi_conformance::header;
 use jvmpi_conformance::manifest::Manifest;
+use jvmpi_conformance::tried::Tried;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,4 +94,15 @@ fn the_page_is_made_from_the_manifest() {
     let page = fs::read_to_string(&path).unwrap_or_default();
     let made = document::page(&Manifest::of_the_suite());
     assert!(page == made, "run cargo xtask conformance --document");
+}
+
+#[test]
+fn page_of_supported_jvms_is_made_from_the_record() {
+    let path = root().join("../../docs/reference/supported-jvms.md");
+    let page = fs::read_to_string(&path).unwrap_or_default();
+    let tried = Tried::of_the_suite();
+    assert!(page == tried.page(), "run cargo xtask conformance --document");
+    for feature in [11, 17, 21, 25] {
+        assert!(tried.supports(feature), "JDK {feature}: run cargo xtask conformance --record");
+    }
 }

@@ -3,46 +3,78 @@
 use compat_tests::conformance::{self as suite, compiled, places, workers};
 use compat_tests::jdk::Gc;
 use compat_tests::machine::Machine;
-use compat_tests::{build, workspace_root};
+use compat_tests::{build, jdk, workspace_root};
 use jvmpi_conformance::manifest::Manifest;
+use jvmpi_conformance::results::Results;
 use jvmpi_conformance::run::{Implementation, PATIENCE, Shard, run_all};
+use jvmpi_conformance::tried::Tried;
 use jvmpi_conformance::{document, mutation, report};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::cross;
 
 /// Runs the suite on every JVM with every collector, or on those that the arguments name: `jdk17`, `zero`, `g1`.
 ///
-/// `--mutate` removes each function and each event in turn, or only those named after it. `--document` writes
-/// `docs/reference/conformance.md`. `--workloads` compiles the programs. `--machine` selects another machine's JVMs.
+/// `--record` adds the results to the record of tried JVMs. `--mutate` removes each function and each event in turn, or
+/// only those named after it. `--document` writes the two pages about the suite. `--workloads` compiles the programs.
+/// `--machine` selects another machine's JVMs.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
     if !machine.is_this() {
         return cross::run(machine, "conformance", &arguments);
     }
+    let records = cross::take_flag(&mut arguments, "--record");
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     if has("--workloads") {
         return suite::compile_workloads(&suite_directory().join("workloads.jar"));
     }
     let manifest = Manifest::of_the_suite();
     if has("--document") {
-        let path = workspace_root().join("docs/reference/conformance.md");
-        return fs::write(&path, document::page(&manifest))
-            .map_err(|error| format!("{}: {error}", path.display()));
+        write(&workspace_root().join("docs/reference/conformance.md"), &document::page(&manifest))?;
+        return document_tried(&Tried::of_the_suite());
     }
     if has("--mutate") {
         return mutate(&manifest, &arguments);
     }
-    tried(&manifest, &arguments)
+    tried(&manifest, &arguments, records)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn document_tried(tried: &Tried) -> Result<(), String> {
+    write(&workspace_root().join("docs/reference/supported-jvms.md"), &tried.page())
+}
+
+/// Adds the results of the whole suite to the record, and documents it.
+fn record(results: &Results) -> Result<(), String> {
+    let date = Command::new("date").args(["-u", "+%F"]).output();
+    let date = date.map_err(|error| format!("date: {error}"))?.stdout;
+    let jdks: Vec<_> = jdk::found().into_values().chain(jdk::zero()).collect();
+    let version = |jvm: &str| {
+        let of_it = |jdk: &&jdk::Jdk| Some(&*jdk.name()) == jvm.split('/').next();
+        jdks.iter().find(of_it).map(|jdk| jdk.build()).unwrap_or_default()
+    };
+    // Another run may have added to the file since this program was compiled.
+    let path = suite_directory().join("tried.json");
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = fs::read_to_string(&path).map_err(|error| failed(&error))?;
+    let mut tried: Tried = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let date = String::from_utf8_lossy(&date);
+    tried.add(results, Machine::this().name, date.trim(), version);
+    write(&path, &tried.to_json())?;
+    document_tried(&tried)
 }
 
 fn suite_directory() -> PathBuf {
     workspace_root().join("crates/conformance/suite")
 }
 
-fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
+fn tried(manifest: &Manifest, arguments: &[String], records: bool) -> Result<(), String> {
     let unknown = |argument: &&String| {
         let is_gc = Gc::ALL.iter().any(|gc| gc.name() == *argument);
         !is_gc && *argument != "zero" && !argument.starts_with("jdk")
@@ -53,9 +85,8 @@ fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
         ));
     }
     let named = |names: &[String]| names.iter().any(|name| arguments.contains(name));
-    let jvms: Vec<_> =
-        Machine::this().jdks.iter().map(|(feature, _)| format!("jdk{feature}")).collect();
-    let some_jvms = named(&jvms) || arguments.iter().any(|argument| argument == "zero");
+    let is_jvm = |argument: &String| argument == "zero" || argument.starts_with("jdk");
+    let some_jvms = arguments.iter().any(is_jvm);
     let gcs: Vec<_> = Gc::ALL.iter().map(|gc| gc.name().to_owned()).collect();
     let wanted = |name: &str| {
         let (jvm, gc) = name.split_once('/').unwrap_or((name, ""));
@@ -76,8 +107,10 @@ fn tried(manifest: &Manifest, arguments: &[String]) -> Result<(), String> {
         ("results.xml", report::junit(manifest, &results)),
         ("results.html", report::page(manifest, &results)),
     ] {
-        let path = directory.join(name);
-        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        write(&directory.join(name), &text)?;
+    }
+    if records {
+        record(&results)?;
     }
     println!("results.json, results.xml and results.html are in {}", directory.display());
     if results.is_good() { Ok(()) } else { Err("some cases failed, or no case was run".into()) }
