@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use jvmpi_formats::profile::{
 use crate::assert::equal;
 use crate::cases;
 use crate::hprof::{has_waited_for_locks, is_of_parking, unfinished};
+use crate::internals;
 
 cases![
     run_gives_java_the_agent,
@@ -34,6 +35,7 @@ cases![
     run_tells_why_it_cannot_attach,
     run_tells_whose_the_jvm_is,
     doctor_tells_what_works,
+    doctor_tests_the_internals_of_an_unknown_version.only(25),
     record_tells_what_a_program_does,
     record_shows_locks,
     record_shows_elapsed_time,
@@ -903,6 +905,36 @@ fn doctor_tells_what_works(vm: &Vm<'_>) -> Result<(), String> {
     let works: Vec<_> = works.ok_or("works with nothing")?.split(", ").collect();
     for gc in Gc::ALL {
         equal(gc.name(), works.contains(&gc.name()), vm.jdk.supports(gc))?;
+    }
+    Ok(())
+}
+
+/// On a version without results of the conformance suite, the command tests each internal, and says what agents miss.
+fn doctor_tests_the_internals_of_an_unknown_version(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let home = empty_directory(vm, "jdk-99")?;
+    let failed = |e: std::io::Error| format!("{}: {e}", home.display());
+    for entry in fs::read_dir(&vm.jdk.home).map_err(failed)?.flatten() {
+        symlink(entry.path(), home.join(entry.file_name())).map_err(failed)?;
+    }
+    fs::remove_file(home.join("release")).map_err(failed)?;
+    fs::write(home.join("release"), "JAVA_VERSION=\"99\"\n").map_err(failed)?;
+    let mut doctor = jvmpi_command(&["doctor", text(&home)?])?;
+    let output = doctor.env("JVMPI_TEST_WITHOUT", "eetop").output().map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let internal = |line: &str| {
+        let (name, result) = line.strip_prefix("  internal    ")?.split_once(": ")?;
+        Some((name.to_owned(), result.to_owned()))
+    };
+    let results: Vec<_> = said.lines().filter_map(internal).collect();
+    let names: Vec<_> = results.iter().map(|(name, _)| name.clone()).collect();
+    ensure!(said.contains("Java 99") && names == internals::names()?, "{said}");
+    for (name, result) in results {
+        let works = result == "works";
+        // Without the first, there is no place to look for the second.
+        let depends = ["eetop", "thread_state"].contains(&&*name);
+        ensure!(works != depends, "{name}: {result}");
+        ensure!(name != "eetop" || result.starts_with("missing: threads that only wait"), "{said}");
     }
     Ok(())
 }

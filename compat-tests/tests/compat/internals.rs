@@ -39,7 +39,7 @@ fn always(feature: u32) -> Vec<&'static str> {
 }
 
 /// Returns the names of the page.
-fn names() -> Result<Vec<String>, String> {
+pub fn names() -> Result<Vec<String>, String> {
     let page = workspace_root().join("docs/explanation/internals.md");
     let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
     let name = |line: &str| Some(line.strip_prefix("| **")?.split_once("**")?.0.to_owned());

@@ -37,6 +37,14 @@ impl Jvm {
         })
     }
 
+    /// Returns the feature version, such as 17; None if the version is unknown.
+    pub fn feature(&self) -> Option<u32> {
+        match numbers(&self.version)[..] {
+            [1, feature, ..] | [feature, ..] => Some(feature),
+            [] => None,
+        }
+    }
+
     /// Returns the path of its launcher.
     pub fn java(&self) -> PathBuf {
         self.home.join("bin/java")

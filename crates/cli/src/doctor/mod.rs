@@ -6,10 +6,11 @@ mod system;
 
 use crate::failure::Failure;
 use crate::installation;
+use jvmpi_conformance::tried::Tried;
 use jvmpi_formats::profile::printable;
 use jvmpi_settings::library::Machine;
 use jvms::Jvm;
-use probe::Program;
+use probe::{Internal, Program};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,7 +18,8 @@ use std::process::ExitCode;
 /// Find the JVMs of this machine and test what works on each
 ///
 /// Each JVM runs a small program with libjvmpi.so, once with each of its collectors. The profile of HPROF must
-/// agree with the program's own counts. The exit status is 0 if that works on at least one JVM.
+/// agree with the program's own counts. On a version on which jvmpi was not tested, the internals of the JVM that
+/// libjvmpi.so relies on are tested too. The exit status is 0 if the program works on at least one JVM.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi doctor --report")]
 pub struct Arguments {
@@ -75,23 +77,35 @@ fn print_head(libjvmpi: &Path, is_report: bool) {
     }
 }
 
+/// Returns true if the conformance suite was passed on a JVM of this version.
+fn was_tested(jvm: &Jvm) -> bool {
+    jvm.feature().is_some_and(|feature| Tried::of_the_suite().supports(feature))
+}
+
 /// A JVM, and what works on it.
 struct Patient {
     jvm: Jvm,
     /// The collectors by name, each with what is wrong.
     tried: Vec<(&'static str, Result<(), String>)>,
+    /// The JVM's internals, if its version was not tested.
+    internals: Option<Result<Vec<Internal>, String>>,
 }
 
 impl Patient {
     fn examine(jvm: Jvm, program: &Program, libjvmpi: &Path) -> Self {
-        let tried = match probe::starts(&jvm) {
-            Err(why) => vec![("any", Err(format!("the JVM does not start: {why}")))],
-            Ok(()) => probe::collectors(&jvm)
-                .into_iter()
-                .map(|(name, flag)| (name, program.works(&jvm, libjvmpi, flag)))
-                .collect(),
+        let collectors = match probe::starts(&jvm) {
+            Err(why) => {
+                let tried = vec![("any", Err(format!("the JVM does not start: {why}")))];
+                return Self { jvm, tried, internals: None };
+            }
+            Ok(()) => probe::collectors(&jvm),
         };
-        Self { jvm, tried }
+        let works = |(name, flag)| (name, program.works(&jvm, libjvmpi, flag));
+        let tried: Vec<_> = collectors.iter().copied().map(works).collect();
+        let working = tried.iter().position(|(_, result)| result.is_ok());
+        let collector = collectors.get(working.unwrap_or(0)).filter(|_| !was_tested(&jvm));
+        let internals = collector.map(|(_, flag)| program.internals(&jvm, libjvmpi, flag));
+        Self { jvm, tried, internals }
     }
 
     /// Returns true if it works with any collector.
@@ -116,11 +130,33 @@ impl Patient {
                 println!("  fails with  {name}: {}", printable(why));
             }
         }
+        let Some(internals) = &self.internals else { return };
+        println!(
+            "  untested    jvmpi was not tested with this version; the internals that it relies on:"
+        );
+        match internals {
+            Ok(internals) => {
+                for Internal { name, result } in internals {
+                    println!("  internal    {}: {}", printable(name), printable(result));
+                }
+            }
+            Err(why) => println!("  internal    cannot be tested: {}", printable(why)),
+        }
     }
 
     fn to_json(&self) -> Value {
         let collectors = self.tried.iter().map(|(name, result)| {
             json!({ "name": name, "works": result.is_ok(), "why": result.as_ref().err() })
+        });
+        let internals = self.internals.as_ref().map(|internals| match internals {
+            Ok(internals) => {
+                let each = internals.iter().map(|internal| {
+                    let Internal { name, result } = internal;
+                    json!({ "name": name, "works": internal.works(), "result": result })
+                });
+                Value::from(each.collect::<Vec<_>>())
+            }
+            Err(why) => json!({ "why": why }),
         });
         json!({
             "home": self.jvm.home.to_string_lossy(),
@@ -128,6 +164,7 @@ impl Patient {
             "vendor": self.jvm.vendor,
             "machine": self.jvm.machine.map(|machine| machine.to_string()),
             "collectors": collectors.collect::<Vec<_>>(),
+            "internals": internals,
         })
     }
 }

@@ -50,22 +50,53 @@ impl Program {
         Ok(Self(directory))
     }
 
-    /// Checks that libjvmpi.so works in the JVM with this collector: HPROF reports exactly what the program does.
-    ///
-    /// # Errors
-    /// Returns the message of the JVM or libjvmpi.so, or the figure that is missing.
-    pub fn works(&self, jvm: &Jvm, libjvmpi: &Path, collector: &str) -> Result<(), String> {
+    /// Runs the program with HPROF, which writes to `file`, and with these settings besides those that are needed.
+    fn run(
+        &self,
+        jvm: &Jvm,
+        libjvmpi: &Path,
+        collector: &str,
+        file: &Path,
+        settings: &str,
+    ) -> Result<Said, String> {
         let directory = self.0.path();
-        let file = directory.join("probe.txt");
         let mut option = OsString::from("-agentpath:");
         option.push(libjvmpi);
         option.push("=");
         option.push(installation::libhprof()?);
         option.push(":cpu=times,heap=sites,cutoff=0,depth=1,verbose=n,file=");
-        option.push(&file);
+        option.push(file);
         let arguments =
             [collector.as_ref(), &*option, "-cp".as_ref(), directory.as_ref(), "Probe".as_ref()];
-        let Said { stdout, stderr } = run(jvm, &arguments, "log=info include=Probe")?;
+        run(jvm, &arguments, &format!("log=info include=Probe {settings}"))
+    }
+
+    /// Tests the internals of the JVM that libjvmpi.so relies on, with this collector. Returns each with its name.
+    ///
+    /// # Errors
+    /// Returns the message of the JVM or libjvmpi.so, or that the library does not report internals.
+    pub fn internals(
+        &self,
+        jvm: &Jvm,
+        libjvmpi: &Path,
+        collector: &str,
+    ) -> Result<Vec<Internal>, String> {
+        let file = self.0.path().join("internals.txt");
+        let said = self.run(jvm, libjvmpi, collector, &file, "selftest=on")?;
+        let internals: Vec<_> = said.stderr.lines().filter_map(Internal::of).collect();
+        if internals.is_empty() {
+            return Err("libjvmpi.so reports no internals: use the library of this version".into());
+        }
+        Ok(internals)
+    }
+
+    /// Checks that libjvmpi.so works in the JVM with this collector: HPROF reports exactly what the program does.
+    ///
+    /// # Errors
+    /// Returns the message of the JVM or libjvmpi.so, or the figure that is missing.
+    pub fn works(&self, jvm: &Jvm, libjvmpi: &Path, collector: &str) -> Result<(), String> {
+        let file = self.0.path().join("probe.txt");
+        let Said { stdout, stderr } = self.run(jvm, libjvmpi, collector, &file, "")?;
         if !stderr.lines().any(|line| line.starts_with("[jvmpi] info: jvmpi ")) {
             return Err("the JVM did not load libjvmpi.so".into());
         }
@@ -84,6 +115,27 @@ impl Program {
         compare("calls", reported.calls, expected.calls)?;
         compare("objects", reported.objects, expected.objects)?;
         compare("arrays", reported.arrays, expected.arrays)
+    }
+}
+
+/// An internal of the JVM that libjvmpi.so relies on.
+pub struct Internal {
+    /// Its name in `docs/explanation/internals.md`.
+    pub name: String,
+    /// `works`, or what agents would miss.
+    pub result: String,
+}
+
+impl Internal {
+    /// Parses a line of the log with `selftest=on`.
+    fn of(line: &str) -> Option<Self> {
+        let (name, result) = line.strip_prefix("[jvmpi] info: internal ")?.split_once(": ")?;
+        Some(Self { name: name.to_owned(), result: result.to_owned() })
+    }
+
+    /// Returns true if the internal works.
+    pub fn works(&self) -> bool {
+        self.result == "works"
     }
 }
 
