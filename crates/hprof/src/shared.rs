@@ -276,8 +276,12 @@ impl Shared {
         }
         self.session().forget();
         lock(&self.known).end();
+        // musl returns freed memory without being asked.
         // SAFETY: the function has no precondition.
-        unsafe { libc::malloc_trim(0) };
+        #[cfg(target_env = "gnu")]
+        unsafe {
+            libc::malloc_trim(0);
+        }
     }
 
     /// Returns the object of a JNI global reference and the trace that created the reference.

@@ -12,7 +12,10 @@
 #[macro_export]
 macro_rules! thread_local_word {
     ($symbol:literal) => {
-        #[cfg(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64"))]
+        #[cfg(all(
+            not(target_env = "musl"),
+            any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")
+        ))]
         mod storage {
             use std::arch::{asm, global_asm};
 
@@ -110,7 +113,10 @@ macro_rules! thread_local_word {
             }
         }
 
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")))]
+        #[cfg(not(all(
+            not(target_env = "musl"),
+            any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")
+        )))]
         mod storage {
             use std::cell::Cell;
             use std::ptr;

@@ -56,7 +56,8 @@ unsafe fn own_symbol(handle: *mut c_void, name: &CStr) -> Option<NonNull<c_void>
 }
 
 /// Returns the address of a symbol in a library or its dependencies, by `dlsym` or, with a version, by `dlvsym`.
-/// Symbol versions that the library keeps only for old programs are not found without a version.
+/// Symbol versions that the library keeps only for old programs are not found without a version. musl has no `dlvsym`
+/// and ignores versions when it links, too.
 ///
 /// # Safety
 /// `handle` belongs to an open library, or is a special value such as `RTLD_DEFAULT`.
@@ -69,7 +70,10 @@ pub unsafe fn symbol(
     NonNull::new(unsafe {
         match version {
             None => libc::dlsym(handle, name.as_ptr()),
+            #[cfg(not(target_env = "musl"))]
             Some(version) => libc::dlvsym(handle, name.as_ptr(), version.as_ptr()),
+            #[cfg(target_env = "musl")]
+            Some(_) => libc::dlsym(handle, name.as_ptr()),
         }
     })
 }
@@ -140,6 +144,17 @@ struct LinkMap {
     l_name: *const c_char,
 }
 
+#[cfg(not(target_env = "musl"))]
+use libc::{RTLD_DI_LINKMAP, dlinfo};
+
+/// musl declares this in its `<dlfcn.h>`, but the crate libc does not.
+#[cfg(target_env = "musl")]
+const RTLD_DI_LINKMAP: c_int = 2;
+#[cfg(target_env = "musl")]
+unsafe extern "C" {
+    fn dlinfo(handle: *mut c_void, request: c_int, info: *mut c_void) -> c_int;
+}
+
 /// Returns the loader's record of the library with this handle.
 ///
 /// # Safety
@@ -147,8 +162,7 @@ struct LinkMap {
 unsafe fn link_map<'a>(handle: *mut c_void) -> Option<&'a LinkMap> {
     let mut map = ptr::null::<LinkMap>();
     // SAFETY: as the caller promises; RTLD_DI_LINKMAP writes one pointer.
-    let result =
-        unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast::<c_void>()) };
+    let result = unsafe { dlinfo(handle, RTLD_DI_LINKMAP, (&raw mut map).cast::<c_void>()) };
     // SAFETY: on success `map` points to the loader's record.
     if result == 0 { unsafe { map.as_ref() } } else { None }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU32;
 /// if it does not contain `value`. May wake spuriously. Returns false after a timeout.
 pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) -> bool {
     let time = at_most.map(|nanos| libc::timespec {
-        tv_sec: (nanos.max(0) / 1_000_000_000) as libc::time_t,
+        tv_sec: (nanos.max(0) / 1_000_000_000) as _,
         tv_nsec: (nanos.max(0) % 1_000_000_000) as libc::c_long,
     });
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);

@@ -1,7 +1,6 @@
 //! The facts about the machine for a bug report.
 
 use std::env;
-use std::ffi::CStr;
 use std::fs;
 use std::thread::available_parallelism;
 
@@ -10,7 +9,7 @@ pub fn facts() -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("system", field("/etc/os-release", "PRETTY_NAME=").unwrap_or_else(|| "?".into())),
         ("kernel", read("/proc/sys/kernel/osrelease")),
-        ("libc", format!("glibc {}", glibc_version())),
+        ("libc", libc_version()),
         ("processors", available_parallelism().map_or_else(|e| e.to_string(), |n| n.to_string())),
         ("memory", field("/proc/meminfo", "MemTotal:").unwrap_or_else(|| "?".into())),
     ];
@@ -35,7 +34,15 @@ fn field(path: &str, name: &str) -> Option<String> {
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-fn glibc_version() -> String {
+#[cfg(target_env = "gnu")]
+fn libc_version() -> String {
     // SAFETY: returns a string that lives for ever.
-    unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) }.to_string_lossy().into_owned()
+    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    format!("glibc {}", version.to_string_lossy())
+}
+
+/// musl has no function for its version.
+#[cfg(not(target_env = "gnu"))]
+fn libc_version() -> String {
+    "musl".to_owned()
 }

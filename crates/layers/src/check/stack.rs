@@ -33,16 +33,48 @@ fn library_of(address: usize) -> Option<Library> {
     }
 }
 
+/// Return addresses, innermost first.
+struct Frames {
+    addresses: [usize; LOOKED_AT],
+    count: usize,
+}
+
+// The unwinder that Rust's standard library links. `backtrace` of glibc calls it; musl has no such function.
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        trace: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+/// The callback for `_Unwind_Backtrace`: adds a frame, and ends the walk if there is no room or no address.
+///
+/// # Safety
+/// `context` describes a frame; `frames` points to a `Frames`.
+unsafe extern "C" fn add_frame(context: *mut c_void, frames: *mut c_void) -> c_int {
+    const NO_REASON: c_int = 0;
+    const END_OF_STACK: c_int = 5;
+    // SAFETY: as the caller promises.
+    let (address, frames) = unsafe { (_Unwind_GetIP(context), &mut *frames.cast::<Frames>()) };
+    match frames.addresses.get_mut(frames.count) {
+        Some(next) if address != 0 => *next = address,
+        _ => return END_OF_STACK,
+    }
+    frames.count += 1;
+    NO_REASON
+}
+
 impl Stack {
     /// Returns the frames from this library, which the agent called, up to the caller of the agent.
     #[inline(never)]
     pub fn of_agent() -> Self {
-        let mut frames = [ptr::null_mut::<c_void>(); LOOKED_AT];
-        // SAFETY: it writes at most `LOOKED_AT` addresses.
-        let count = unsafe { libc::backtrace(frames.as_mut_ptr(), LOOKED_AT as i32) };
+        let mut frames = Frames { addresses: [0; LOOKED_AT], count: 0 };
+        // SAFETY: the callback gets the pointer to the frames, which live until the call returns.
+        unsafe { _Unwind_Backtrace(add_frame, (&raw mut frames).cast::<c_void>()) };
         let own = library_of(Self::of_agent as *const () as usize).map(|library| library.base);
-        let frames = frames[..count.max(0) as usize].iter();
-        Self::below_own(own, frames.map(|frame| (frame.addr(), library_of(frame.addr()))))
+        let frames = frames.addresses[..frames.count].iter();
+        Self::below_own(own, frames.map(|frame| (*frame, library_of(*frame))))
     }
 
     /// Returns the agent's part of these frames. The innermost ones are in the library that is loaded at `own`.

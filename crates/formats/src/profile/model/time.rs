@@ -21,7 +21,7 @@ impl Time {
 
     /// Returns the time in `ctime`'s format, without the end of the line: `Sun Nov 22 01:03:08 2026`.
     pub fn to_text(self) -> String {
-        let Ok(seconds) = libc::time_t::try_from(self.0 / 1000) else { return String::new() };
+        let Ok(seconds) = (self.0 / 1000).try_into() else { return String::new() };
         let mut text = [0; 64];
         // SAFETY: `tm` is plain data, for which zeros are a value.
         let mut parts = unsafe { std::mem::zeroed() };
