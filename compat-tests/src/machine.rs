@@ -6,7 +6,7 @@
 use std::env;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The environment variable that tells programs in an emulator its name; they cannot detect it otherwise.
@@ -47,10 +47,13 @@ pub enum Source {
     Unstable(&'static str),
 }
 
+/// x86-64 with musl in place of glibc, as in Alpine. There is a compiler for it, but no JDK to test with.
+const MUSL: &str = "musl";
+
 const ARM64: Option<&str> = Some("manylinux_2_17_aarch64");
 
 /// All machines.
-pub static ALL: [Machine; 3] = [
+pub static ALL: [Machine; 4] = [
     Machine {
         name: "amd64",
         target: "x86_64-unknown-linux-gnu",
@@ -91,6 +94,15 @@ pub static ALL: [Machine; 3] = [
         newer: &[],
         packages: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
     },
+    Machine {
+        name: MUSL,
+        target: "x86_64-unknown-linux-musl",
+        tools: "musl-",
+        elf: 62,
+        emulator: None,
+        jdks: &[],
+        packages: "musl-tools",
+    },
 ];
 
 impl Machine {
@@ -111,6 +123,12 @@ impl Machine {
     #[must_use]
     pub fn is_this(&self) -> bool {
         self.target == Self::this().target
+    }
+
+    /// Returns true if its C library is musl.
+    #[must_use]
+    pub fn is_musl(&self) -> bool {
+        self.name == MUSL
     }
 
     /// Returns the machine with this name, which may be Debian's name or the processor's.
@@ -145,7 +163,8 @@ impl Machine {
     /// Returns the name of a binutils program for the machine, for example `aarch64-linux-gnu-objcopy`.
     #[must_use]
     pub fn binutil(&self, name: &str) -> String {
-        self.tool(name).unwrap_or_else(|| name.to_owned())
+        // musl has a compiler of its own, and uses the binutils of its processor.
+        self.tool(name).filter(|_| self.elf != Self::this().elf).unwrap_or_else(|| name.to_owned())
     }
 
     fn tool(&self, name: &str) -> Option<String> {
@@ -168,16 +187,39 @@ impl Machine {
     /// Checks that programs for the machine can be compiled here.
     ///
     /// # Errors
-    /// Fails if there is no compiler for it, and says what to install.
+    /// Fails if there is no compiler or no standard library of Rust for it, and says what to install.
     pub fn can_be_compiled_for(&self) -> Result<(), String> {
-        self.needs(&self.compiler())
+        self.needs(&self.compiler())?;
+        if self.is_this() {
+            return Ok(());
+        }
+        self.library_of_rust().map(drop)
+    }
+
+    /// Returns the folder with Rust's standard library for the machine.
+    ///
+    /// # Errors
+    /// Fails if it is not installed, and says how to install it.
+    pub fn library_of_rust(&self) -> Result<PathBuf, String> {
+        let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        rustc.args(["--print", "target-libdir", "--target", self.target]);
+        let output = rustc.output().map_err(|error| format!("rustc: {error}"))?;
+        let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        let mut files = folder.read_dir().into_iter().flatten().flatten();
+        if files.any(|file| file.file_name().as_encoded_bytes().starts_with(b"libstd-")) {
+            return Ok(folder);
+        }
+        Err(format!("no standard library of Rust for {0}: rustup target add {0}", self.target))
     }
 
     /// Checks that programs for the machine can be compiled and run here.
     ///
     /// # Errors
-    /// Fails if there is no compiler or no emulator for it, and says what to install.
+    /// Fails if there is no compiler, JDK or emulator for it, and says what to install.
     pub fn can_be_tested(&self) -> Result<(), String> {
+        if self.jdks.is_empty() {
+            return Err(format!("there is no JDK to test {} with", self.name));
+        }
         self.can_be_compiled_for()?;
         self.emulator().map_or(Ok(()), |emulator| self.needs(&emulator))
     }
@@ -243,5 +285,20 @@ mod tests {
             }
         }
         assert!(Machine::named("pdp11").is_none());
+    }
+
+    #[test]
+    fn musl_has_a_compiler_of_its_own_and_the_binutils_of_its_processor() {
+        if Machine::this().name != "amd64" {
+            println!("skipped: needs x86-64");
+            return;
+        }
+        let musl = Machine::named("musl").unwrap();
+        assert_eq!(
+            (musl.compiler(), musl.binutil("objcopy")),
+            ("musl-gcc".into(), "objcopy".into())
+        );
+        let arm64 = Machine::named("arm64").unwrap();
+        assert_eq!(arm64.binutil("objcopy"), "aarch64-linux-gnu-objcopy");
     }
 }

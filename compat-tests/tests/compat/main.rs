@@ -25,6 +25,7 @@ mod cli;
 mod collections;
 mod compiled;
 mod conformance;
+mod containers;
 mod dumps;
 mod durations;
 mod emulation;
@@ -223,6 +224,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("rust_agents", rust_agents::cases()),
         ("porting", porting::cases()),
         ("cli", cli::cases()),
+        ("containers", containers::cases()),
         ("security", security::cases()),
         ("hprof", hprof::cases()),
         ("checks", checks::cases()),

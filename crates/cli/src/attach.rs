@@ -75,7 +75,8 @@ pub fn load_agent(
         let answer = waiting.ask(process, &mut socket, &command("load", arguments))?;
         understand(&String::from_utf8_lossy(&answer)).map_err(|why| {
             copies.keep(copies.are_loaded_by(process));
-            format!("the JVM {process} has not loaded {}: {why}", library.display())
+            let remark = process.other_libc().unwrap_or_default();
+            format!("the JVM {process} has not loaded {}: {why}{remark}", library.display())
         })?;
     }
     Ok(())

@@ -220,6 +220,16 @@ impl Process {
         version_in(root.file_in_root(&release).ok()?)
     }
 
+    /// Returns a remark if the JVM runs with another C library than this command, so that it needs other libraries.
+    pub fn other_libc(&self) -> Option<&'static str> {
+        let maps = fs::read_to_string(self.directory().join("maps")).ok()?;
+        match (mapped_files(&maps).any(is_musl), cfg!(target_env = "musl")) {
+            (true, false) => Some("; it runs with musl: use the jvmpi that is built for musl"),
+            (false, true) => Some("; it runs with glibc: use the jvmpi that is built for glibc"),
+            _ => None,
+        }
+    }
+
     /// Returns the path of a library of this name, of any version, that the process has loaded. The dynamic
     /// loader knows the library by this path, also if the file has been replaced or removed.
     pub fn loaded(&self, name: &OsStr) -> Option<PathBuf> {
@@ -266,6 +276,12 @@ fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
 /// Returns true for a library of OpenJ9, such as `libj9vm29.so`.
 fn is_of_openj9(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.starts_with("libj9vm"))
+}
+
+/// Returns true for musl, which is loader and C library in one: `ld-musl-x86_64.so.1`, or `libc.so` on Debian.
+fn is_musl(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name == "libc.so" || name.starts_with("ld-musl-")
 }
 
 /// Returns the name without the version: `libfoo.so` for `libfoo.so.1`.
@@ -383,6 +399,15 @@ mod tests {
     fn openj9_is_recognized_by_its_library() {
         assert!(is_of_openj9("/opt/jdk/lib/default/libj9vm29.so"));
         assert!(!is_of_openj9("/opt/libj9vm29.so/lib/server/libjvm.so"));
+    }
+
+    #[test]
+    fn musl_is_recognized_by_its_loader() {
+        for path in ["/lib/ld-musl-x86_64.so.1", "/usr/lib/x86_64-linux-musl/libc.so"] {
+            assert!(is_musl(path));
+        }
+        assert!(!is_musl("/lib/x86_64-linux-gnu/libc.so.6"));
+        assert_eq!(Process::this().other_libc(), None);
     }
 
     #[test]

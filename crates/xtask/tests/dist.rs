@@ -33,6 +33,11 @@ fn main() -> ExitCode {
     let reading = harness::missing(&["dpkg-deb", "readelf"]);
     let mut trials = vec![
         harness::trial("archives_are_reproducible", packing, archives_are_reproducible),
+        harness::trial(
+            "image_has_the_single_file_of_each_machine",
+            harness::missing(&["dpkg-deb"]),
+            image_has_the_single_file,
+        ),
         harness::trial("symbols_are_in_separate_files", reading, symbols_are_in_separate_files),
         harness::trial(
             "lintian_accepts_the_packages",
@@ -40,7 +45,7 @@ fn main() -> ExitCode {
             lintian_accepts_the_packages,
         ),
     ];
-    for machine in &machine::ALL {
+    for machine in machine::ALL.iter().filter(|machine| !machine.jdks.is_empty()) {
         for (name, case) in IN_CLEAN_ROOTS {
             let name = format!("{}/{name}", machine.name);
             trials.push(harness::trial(name, no_roots(machine), move || case(machine)));
@@ -148,6 +153,40 @@ fn archives_are_reproducible() -> Result {
         }
     }
     Ok(())
+}
+
+/// The image for a processor copies the single file that `dist` makes for it, and the licenses.
+fn image_has_the_single_file() -> Result {
+    let path = workspace_root().join("packaging/Containerfile");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut seen = Vec::new();
+    let mut stage = "";
+    for line in text.lines() {
+        let words: Vec<_> = line.split(' ').filter(|word| !word.starts_with("--chmod=")).collect();
+        match words.as_slice() {
+            ["FROM", _, "AS", name] => stage = name,
+            ["FROM", "${TARGETARCH}"] => stage = "",
+            ["COPY", sources @ .., _] if stage.is_empty() => {
+                if let Some(missing) = sources.iter().find(|it| !workspace_root().join(it).exists())
+                {
+                    return Err(format!("{}: no {missing}", path.display()));
+                }
+            }
+            ["COPY", source, "/usr/bin/jvmpi"] => {
+                let machine = Machine::named(stage).ok_or_else(|| format!("no machine {stage}"))?;
+                let end = format!("-{}-single", machine.target.replace("-unknown-", "-"));
+                if *source != format!("target/dist/jvmpi-*{end}") {
+                    return Err(format!("{stage} copies {source}, not the file …{end}"));
+                }
+                if machine.is_this() {
+                    archive(machine, "-single")?;
+                }
+                seen.push(stage);
+            }
+            _ => {}
+        }
+    }
+    if seen == ["amd64", "arm64"] { Ok(()) } else { Err(format!("images for {seen:?}")) }
 }
 
 fn symbols_are_in_separate_files() -> Result {

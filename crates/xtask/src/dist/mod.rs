@@ -92,13 +92,17 @@ fn without_paths() -> Result<Vec<String>, String> {
     flags.collect()
 }
 
+/// Makes binaries for musl dynamic: a static library cannot be loaded by a JVM.
+const DYNAMIC: &str = "-Ctarget-feature=-crt-static";
+
 /// Returns the flags that only builds for this machine need.
 ///
 /// On i386 arguments are pushed, and unwind tables would describe the frame after each push. That would make up a fifth
-/// of the library. The flags replace those of `.cargo/config.toml`, so the one of sha2 is repeated.
+/// of the library. The flags replace those of `.cargo/config.toml`, so those in it are repeated.
 fn for_machine(machine: &Machine) -> Vec<String> {
     let flags: &[&str] = match machine.name {
         "i386" => &["-Cllvm-args=-no-x86-call-frame-opt", SHA2_WITHOUT_VECTORS],
+        "musl" => &[DYNAMIC],
         _ => &[],
     };
     flags.iter().copied().map(String::from).collect()
@@ -177,7 +181,12 @@ impl Archives<'_> {
             glibc: product::version(&glibc),
             time: &self.time,
         };
-        let packages = product.packages(&self.directory)?;
+        // The JVMs of Debian need glibc.
+        let packages = if self.build.machine.is_musl() {
+            Vec::new()
+        } else {
+            product.packages(&self.directory)?
+        };
         let single = self.single(&tree)?;
         let wheel = wheel::build(self.build.machine, &tree, &self.directory)?;
         let mut made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, single, wheel];
@@ -296,11 +305,12 @@ mod tests {
     }
 
     #[test]
-    fn all_builds_for_i386_compile_sha2_without_vectors() {
-        let machine = compat_tests::machine::ALL.iter().find(|it| it.name == "i386").unwrap();
-        assert!(for_machine(machine).contains(&SHA2_WITHOUT_VECTORS.to_owned()));
-        let section =
-            format!("[target.{}]\nrustflags = ['{SHA2_WITHOUT_VECTORS}']", machine.target);
-        assert!(include_str!("../../../../.cargo/config.toml").contains(&section), "{section}");
+    fn all_builds_for_a_machine_have_its_flags() {
+        for (name, flag) in [("i386", SHA2_WITHOUT_VECTORS), ("musl", DYNAMIC)] {
+            let machine = Machine::named(name).unwrap();
+            assert!(for_machine(machine).contains(&flag.to_owned()));
+            let section = format!("[target.{}]\nrustflags = ['{flag}']", machine.target);
+            assert!(include_str!("../../../../.cargo/config.toml").contains(&section), "{section}");
+        }
     }
 }

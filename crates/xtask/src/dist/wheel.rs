@@ -80,6 +80,7 @@ fn platform(machine: &Machine) -> Result<&'static str, String> {
         "amd64" => "manylinux2014_x86_64",
         "i386" => "manylinux2014_i686",
         "arm64" => "manylinux2014_aarch64",
+        "musl" => "musllinux_1_2_x86_64",
         other => return Err(format!("wheels have no name for {other}")),
     })
 }

@@ -94,7 +94,10 @@ impl Build {
             let flags: Vec<_> = given.chain(flags.iter().cloned()).collect();
             cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env(linker, path);
         } else if self.target().is_some() && env::var_os(&linker).is_none() {
-            cargo.env(linker, self.machine.compiler());
+            let usual = || Ok(PathBuf::from(self.machine.compiler()));
+            let special = || super::linker(self.machine, &target_dir().join("linker"));
+            let path = if self.machine.is_musl() { special() } else { usual() };
+            cargo.env(linker, path?);
         }
         cargo.arg("--target-dir").arg(target_dir());
         run(&mut cargo).map(drop)

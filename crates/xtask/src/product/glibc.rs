@@ -63,19 +63,32 @@ int fstatat64(int directory, const char *path, void *to, int flags)
 pub fn linker(machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
     machine.can_be_compiled_for()?;
     let directory = directory.join(format!("glibc-{}", machine.name));
-    fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     let stubs = Stubs { machine, directory };
     stubs.write()?;
-    let script = format!(
-        "#!/bin/sh\nexec {} -L'{}' -Wl,-z,defs -Wl,--allow-shlib-undefined \"$@\"\n",
+    let command = format!(
+        "{} -L'{}' -Wl,-z,defs -Wl,--allow-shlib-undefined \"$@\"",
         machine.compiler(),
         text(&stubs.directory)?
     );
+    script(&stubs.directory, &command)
+}
+
+/// Creates the linker in `directory`: a script that executes this command.
+pub fn script(directory: &Path, command: &str) -> Result<PathBuf, String> {
     // rustc derives the kind of linker from the name.
-    let linker = stubs.file("cc", &script)?;
+    let linker = file(directory, "cc", &format!("#!/bin/sh\nexec {command}\n"))?;
     let executable = fs::Permissions::from_mode(0o755);
     fs::set_permissions(&linker, executable).map_err(|e| format!("{}: {e}", linker.display()))?;
     Ok(linker)
+}
+
+/// Writes a file in `directory`, which is created if it is missing.
+pub fn file(directory: &Path, name: &str, content: &str) -> Result<PathBuf, String> {
+    let path = directory.join(name);
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(&path, content))
+        .map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(path)
 }
 
 /// Returns the newest glibc version among the symbols that a binary needs.
@@ -134,9 +147,7 @@ impl Stubs<'_> {
     }
 
     fn file(&self, name: &str, content: &str) -> Result<PathBuf, String> {
-        let path = self.directory.join(name);
-        fs::write(&path, content).map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(path)
+        file(&self.directory, name, content)
     }
 
     /// Returns the path of a library that the compiler finds.

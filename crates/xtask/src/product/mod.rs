@@ -4,15 +4,17 @@ mod archive;
 mod build;
 mod components;
 mod glibc;
+mod musl;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use compat_tests::machine::Machine;
 use compat_tests::workspace_root;
 
 pub use build::{Anywhere, Build, COMMIT, VERSION, commit, run, time};
 use components::Components;
-pub use glibc::{OLDEST_GLIBC, linker, newest_glibc, version};
+pub use glibc::{OLDEST_GLIBC, newest_glibc, version};
 
 /// The directory of the documentation under the prefix.
 pub const DOCUMENTATION: &str = "share/doc/jvmpi";
@@ -57,6 +59,19 @@ impl File {
 fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// Returns a linker for this machine whose binaries run on older systems too. It is created in `directory`, with its
+/// files.
+///
+/// # Errors
+/// Fails if a needed tool or library is missing, or if a file cannot be created.
+pub fn linker(machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
+    if machine.is_musl() {
+        musl::linker(machine, directory)
+    } else {
+        glibc::linker(machine, directory)
+    }
 }
 
 /// Builds and returns all files, sorted by path. Intermediate files are in the directories of `build`.
