@@ -2,7 +2,10 @@
 //!
 //! Shared libraries normally find their thread-local variables by calling the dynamic loader, which costs a tenth of
 //! what a method event may cost. The variable declared here has a fixed offset from the thread pointer instead (the
-//! "initial exec" TLS model). The loader reserves some space for such variables.
+//! "initial exec" TLS model). The loader of glibc reserves some space for such variables.
+//!
+//! The loader of musl reserves none, and refuses such a library in a running program. There it is a normal thread-local
+//! variable. The loader of musl allocates these when it loads the library, so a signal handler may read them.
 
 /// Declares a thread-local pointer.
 ///
