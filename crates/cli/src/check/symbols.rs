@@ -75,6 +75,13 @@ fn is_library_of_the_vm(name: &str) -> bool {
     name == "libjvm.so"
 }
 
+/// Returns true if the loader of musl takes itself for this library, as it contains all parts of the C library.
+fn is_musl(name: &str) -> bool {
+    const PARTS: [&str; 7] = ["c", "pthread", "rt", "m", "dl", "util", "xnet"];
+    let part = name.strip_prefix("lib").and_then(|name| name.split('.').next());
+    part.is_some_and(|part| PARTS.contains(&part)) && name.contains('.')
+}
+
 /// The paths of libraries by their names, which `ldconfig` collects.
 struct Cache(HashMap<String, Vec<PathBuf>>);
 
@@ -120,6 +127,9 @@ impl Cache {
         root: (&Path, &Linkage),
     ) -> Option<(PathBuf, Linkage)> {
         let load = |path: PathBuf| linkage(&path).ok().map(|linkage| (path, linkage));
+        if cfg!(target_env = "musl") && is_musl(name) {
+            return load(format!("/lib/ld-musl-{}.so.1", std::env::consts::ARCH).into());
+        }
         if name.contains('/') {
             return load(expanded(name, requirer)?);
         }
@@ -162,6 +172,14 @@ fn expanded(entry: &str, library: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use jvmpi_settings::library::testing::Directory;
+
+    #[test]
+    fn musl_is_every_part_of_the_c_library() {
+        for name in ["libc.so", "libc.musl-x86_64.so.1", "libpthread.so.0", "libm.so.6"] {
+            assert!(is_musl(name), "{name}");
+        }
+        assert!(!is_musl("libcount.so") && !is_musl("libgcc_s.so.1"));
+    }
 
     fn missing_names(missing: Missing) -> (Vec<String>, Vec<String>) {
         (missing.libraries, missing.symbols)
