@@ -60,10 +60,16 @@ impl Container {
             (Command::new("env"), self.jvm)
         };
         enter.args(["unshare", "--mount", "sh", "-ec"]);
-        enter.arg("mount -t proc proc \"$0/proc\"; exec setpriv \"$@\"").arg(root);
+        let script =
+            "mount -t proc proc \"$0/proc\"; mount --rbind /dev \"$0/dev\"; exec setpriv \"$@\"";
+        enter.arg(script).arg(root);
         // `chroot` needs one capability more, and loses all if the user is not root.
         let capabilities = format!("--bounding-set=-all,+sys_chroot,{}", rights.capabilities);
-        enter.args([&capabilities, "chroot", &format!("--userspec={}", rights.user)]).arg(root);
+        enter.args([&capabilities, "chroot"]);
+        if rights.is_user {
+            enter.arg(format!("--userspec={USER}"));
+        }
+        enter.arg(root);
         enter.args([
             "/jvmpi",
             "record",
@@ -90,11 +96,13 @@ impl Drop for Container {
 }
 
 /// The rights of a container with the command.
+#[derive(Debug)]
 struct Rights {
     /// True for the processes and the network of the JVM's container, false for all processes and another network.
     is_in_pod: bool,
-    user: &'static str,
-    /// In the notation of `setpriv`. A user other than root has none of them.
+    /// True for the user of the JVM, who has no capabilities, false for root.
+    is_user: bool,
+    /// The capabilities in the notation of `setpriv`.
     capabilities: &'static str,
 }
 
@@ -103,7 +111,7 @@ fn new_root(vm: &Vm<'_>, name: &str, files: &[&Path]) -> Result<PathBuf, String>
     let root = vm.file(name);
     let error = |e: std::io::Error| format!("{}: {e}", root.display());
     let _ = fs::remove_dir_all(&root);
-    for directory in ["proc", "jdk", "classes", "tmp", "out"] {
+    for directory in ["proc", "dev", "jdk", "classes", "tmp", "out"] {
         fs::create_dir_all(root.join(directory)).map_err(error)?;
     }
     for directory in ["tmp", "out"] {
@@ -148,18 +156,17 @@ fn a_jvm_in_a_container_is_recorded_from_other_containers(vm: &Vm<'_>) -> Result
     single_file(&root.join("jvmpi"))?;
     let container = Container::start(vm)?;
 
-    let pod = |user, capabilities| Rights { is_in_pod: true, user, capabilities };
-    let node = |capabilities| Rights { is_in_pod: false, user: "0:0", capabilities };
+    let rights = |is_in_pod, is_user, capabilities| Rights { is_in_pod, is_user, capabilities };
     let cases = [
-        (pod(USER, "+all"), None),
-        (pod("0:0", "+sys_ptrace,+setuid,+setgid"), None),
-        (pod("0:0", "+setuid,+setgid"), Some("give it CAP_SYS_PTRACE")),
-        (pod("0:0", "+sys_ptrace"), Some("run jvmpi as user 10001 or root")),
-        (node("+sys_admin,+sys_ptrace,+setuid,+setgid"), None),
-        (node("+sys_ptrace,+setuid,+setgid"), Some("cannot open a port for the JVM")),
+        (rights(true, true, "+setuid,+setgid"), None),
+        (rights(true, false, "+sys_ptrace,+setuid,+setgid"), None),
+        (rights(true, false, "+setuid,+setgid"), Some("give it CAP_SYS_PTRACE")),
+        (rights(true, false, "+sys_ptrace"), Some("run jvmpi as user 10001 or root")),
+        (rights(false, false, "+sys_admin,+sys_ptrace,+setuid,+setgid"), None),
+        (rights(false, false, "+sys_ptrace,+setuid,+setgid"), Some("cannot open a port")),
     ];
     for (number, (rights, refusal)) in cases.iter().enumerate() {
-        let case = format!("{} {} {}", rights.is_in_pod, rights.user, rights.capabilities);
+        let case = format!("{rights:?}");
         // The first one writes into the container of the JVM.
         let (file, seen) = if number == 0 {
             let name = "tmp/profile.collapsed";

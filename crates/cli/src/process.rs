@@ -238,7 +238,9 @@ impl Process {
             let found = Path::new(path).file_name();
             found.is_some_and(|found| without_version(found) == without_version(name))
         };
-        mapped_files(&maps).find(is_named_so).map(PathBuf::from)
+        let path = mapped_files(&maps).find(is_named_so)?;
+        let root = fs::read_link(self.directory().join("root")).unwrap_or_default();
+        Some(as_seen_in(&root, Path::new(path)))
     }
 }
 
@@ -271,6 +273,12 @@ fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
     // Addresses, permissions, offset, device, inode and path, which may have blanks in it.
     let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
     paths.map(|path| path.strip_suffix(" (deleted)").unwrap_or(path))
+}
+
+/// Returns the path of a mapped file as a process with this root sees it. After `chroot`, the system shows paths as they
+/// are outside of the root.
+fn as_seen_in(root: &Path, path: &Path) -> PathBuf {
+    path.strip_prefix(root).map_or_else(|_| path.to_owned(), |rest| Path::new("/").join(rest))
 }
 
 /// Returns true for a library of OpenJ9, such as `libj9vm29.so`.
@@ -399,6 +407,17 @@ mod tests {
     fn openj9_is_recognized_by_its_library() {
         assert!(is_of_openj9("/opt/jdk/lib/default/libj9vm29.so"));
         assert!(!is_of_openj9("/opt/libj9vm29.so/lib/server/libjvm.so"));
+    }
+
+    #[test]
+    fn mapped_files_have_the_paths_of_the_root_of_their_process() {
+        for (root, path, seen) in [
+            ("/", "/opt/libfoo.so", "/opt/libfoo.so"),
+            ("/srv/app", "/srv/app/opt/libfoo.so", "/opt/libfoo.so"),
+            ("/srv/app", "/srv/application/libfoo.so", "/srv/application/libfoo.so"),
+        ] {
+            assert_eq!(as_seen_in(Path::new(root), Path::new(path)), Path::new(seen));
+        }
     }
 
     #[test]
