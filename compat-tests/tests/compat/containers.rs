@@ -100,7 +100,7 @@ impl Drop for Container {
 struct Rights {
     /// True for the processes and the network of the JVM's container, false for all processes and another network.
     is_in_pod: bool,
-    /// True for the user of the JVM, who has no capabilities, false for root.
+    /// True for the user of the JVM without capabilities, false for root.
     is_user: bool,
     /// The capabilities in the notation of `setpriv`.
     capabilities: &'static str,
