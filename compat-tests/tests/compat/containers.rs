@@ -16,7 +16,8 @@ cases![a_jvm_in_a_container_is_recorded_from_other_containers.only(17)];
 /// The user and the group of the JVM.
 const USER: &str = "10001:10001";
 
-/// A JVM with processes, files and a network of its own, in a root with nothing but the JDK and its C library.
+/// A JVM with processes, files and a network of its own, in a root with nothing but the JDK, the C library and
+/// libgcc_s, which the libraries need.
 struct Container {
     unshare: Child,
     /// The number of the JVM outside the container. Inside it is 1.
@@ -26,7 +27,7 @@ struct Container {
 
 impl Container {
     fn start(vm: &Vm<'_>) -> Result<Self, String> {
-        let root = new_root(vm, "app", &[&vm.jdk.java(), &vm.jdk.libjvm()])?;
+        let root = new_root(vm, "app", &[&vm.jdk.java(), &vm.jdk.libjvm(), &build::shim()?])?;
         let script = "mount --bind \"$1\" \"$0/jdk\"; mount --bind \"$2\" \"$0/classes\"
             mount -t proc proc \"$0/proc\"; ip link set lo up
             exec chroot --userspec=\"$3\" \"$0\" /jdk/bin/java -cp /classes Wait";
