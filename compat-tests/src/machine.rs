@@ -203,6 +203,7 @@ impl Machine {
     pub fn library_of_rust(&self) -> Result<PathBuf, String> {
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         rustc.args(["--print", "target-libdir", "--target", self.target]);
+        rustc.current_dir(crate::workspace_root());
         let output = rustc.output().map_err(|error| format!("rustc: {error}"))?;
         let folder = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
         let mut files = folder.read_dir().into_iter().flatten().flatten();
