@@ -3,6 +3,7 @@
 //! A path there may lead anywhere, because its owner can put a symbolic link at any place of it at any time. So
 //! nothing here is found by a path from this process's own root, and nothing is created through a link.
 
+use std::env;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -175,7 +176,7 @@ impl Directory {
 /// # Errors
 /// Returns one line if the directory cannot be created.
 pub fn temporary(prefix: &str) -> Result<TempDir, String> {
-    temporary_in(&std::env::temp_dir(), prefix)
+    temporary_in(&env::temp_dir(), prefix)
 }
 
 /// Creates such a directory in this one.
@@ -187,6 +188,19 @@ pub fn temporary_in(place: &Path, prefix: &str) -> Result<TempDir, String> {
     builder.prefix(prefix).permissions(fs::Permissions::from_mode(0o700));
     let failed = |error| format!("no directory in {}: {error}", place.display());
     builder.tempdir_in(place).map_err(failed)
+}
+
+/// Returns the directories that may have this user's files, in the order in which they are tried. The first one is
+/// below the directory in `variable`, by default below this directory of the user's home.
+pub fn users_directories(variable: &str, default: &str) -> Vec<PathBuf> {
+    let path = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let first = path(variable).or_else(|| Some(path("HOME")?.join(default)));
+    let private = [first, path("XDG_RUNTIME_DIR")].into_iter().flatten();
+    // SAFETY: the call has no conditions.
+    let user = unsafe { libc::geteuid() };
+    // All users share this directory. The name need not be secret: another user's directory is refused.
+    let shared = env::temp_dir().join(format!("jvmpi-{user}"));
+    private.map(|directory| directory.join("jvmpi")).chain([shared]).collect()
 }
 
 /// Checks that only this process's user and root can change what is in a directory, or put another in its place. The

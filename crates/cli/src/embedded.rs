@@ -2,7 +2,7 @@
 //!
 //! A JVM loads a library from a path, so the command writes them to a directory that only its user can change.
 
-use crate::directory::has_one_user;
+use crate::directory::{has_one_user, users_directories};
 use jvmpi_settings::library::{self, LibraryError};
 use sha2::{Digest, Sha256};
 use std::env;
@@ -32,7 +32,7 @@ pub fn unpacked(command: &Path) -> Result<Option<PathBuf>, String> {
     let checksum: String = checksum.finalize().iter().map(|b| format!("{b:02x}")).collect();
     let name = format!("{}-{checksum}", env!("CARGO_PKG_VERSION"));
     let mut reasons = Vec::new();
-    for parent in parents() {
+    for parent in users_directories("XDG_CACHE_HOME", ".cache") {
         let directory = parent.join(&name);
         match unpack(&directory, &contents) {
             Ok(directory) => return Ok(Some(directory)),
@@ -52,18 +52,6 @@ pub fn is_single(command: &Path) -> bool {
 
 fn section(command: &Path, library: &str) -> Result<Option<Vec<u8>>, LibraryError> {
     library::section(command, &format!(".jvmpi.{library}"))
-}
-
-/// Returns the directories that may have the directory of the libraries, in the order in which they are tried.
-fn parents() -> Vec<PathBuf> {
-    let variable = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let private = [cache, variable("XDG_RUNTIME_DIR")].into_iter().flatten();
-    // SAFETY: the call has no conditions.
-    let user = unsafe { libc::geteuid() };
-    // All users share this directory. The name need not be secret: another user's directory is refused.
-    let shared = env::temp_dir().join(format!("jvmpi-{user}"));
-    private.map(|directory| directory.join("jvmpi")).chain([shared]).collect()
 }
 
 /// Writes the libraries to this directory. Returns its path without symbolic links.

@@ -23,6 +23,7 @@ mod launch;
 mod output;
 mod process;
 mod progress;
+mod push;
 mod record;
 mod replay;
 mod report;
@@ -61,6 +62,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Conformance(conformance::Arguments),
     Convert(convert::Arguments),
+    Push(push::Arguments),
     Report(report::Arguments),
     Dump(dump::Arguments),
     Replay(replay::Arguments),
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Conformance(arguments) => conformance::conformance(&arguments),
         Command::Convert(arguments) => convert::convert(&arguments),
+        Command::Push(arguments) => push::push(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),

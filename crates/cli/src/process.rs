@@ -206,9 +206,14 @@ impl Process {
 
     /// Returns its command line, with spaces between the arguments.
     pub fn command_line(&self) -> String {
+        self.arguments().join(" ")
+    }
+
+    /// Returns its arguments; the first is the program.
+    pub fn arguments(&self) -> Vec<String> {
         let bytes = fs::read(self.directory().join("cmdline")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        text.trim_end_matches('\0').replace('\0', " ")
+        text.trim_end_matches('\0').split('\0').map(str::to_owned).collect()
     }
 
     /// Returns the version of its JDK, such as `Java 17.0.9`.

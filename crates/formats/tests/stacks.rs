@@ -4,13 +4,14 @@ mod fixture;
 
 use fixture::{binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
-    BinaryWriter, CpuSample, CpuSamples, File, Format, Frame, Line, Method, Profile, Section,
-    TextWriter, ThreadSerial, TraceSerial, Version, WallState, Weight, Writer, stacks,
-    write_difference, write_stacks,
+    BinaryWriter, CpuSample, CpuSamples, Family, File, Format, Frame, Line, Method, Profile,
+    Section, TextWriter, ThreadSerial, TraceSerial, Version, WallState, Weight, Writer, preamble,
+    stacks, write_difference, write_family, write_stacks,
 };
 use prost::Message;
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
@@ -370,6 +371,65 @@ fn pprof_has_every_weight_of_every_stack() {
 fn pprof_of_nothing_is_a_profile() {
     let decoded = pprof(&tables(), None);
     assert_eq!((decoded.sample_type.len(), decoded.sample.len()), (1, 0));
+}
+
+/// Returns the type of a period, or of a value.
+fn kind(profile: &proto::Profile, kind: &proto::ValueType) -> [String; 2] {
+    [kind.kind, kind.unit].map(|place| profile.string_table[place as usize].clone())
+}
+
+/// Stores reject a period of 0.
+#[test]
+fn pprof_always_has_a_period() {
+    let mut profile = profile();
+    let period = |profile: &Profile, weight| {
+        let decoded = pprof(profile, weight);
+        let [name, unit] = kind(&decoded, decoded.period_type.as_ref().unwrap());
+        (format!("{name}/{unit}"), decoded.period)
+    };
+    // The interval of samples in a file is unknown.
+    assert_eq!(period(&profile, None), ("samples/count".into(), 1));
+    assert_eq!(period(&profile, Some(Weight::CpuTime)), ("cpu/nanoseconds".into(), 1));
+    assert_eq!(period(&profile, Some(Weight::LiveBytes)), ("space/bytes".into(), 1));
+    assert_eq!(period(&profile, Some(Weight::MonitorTime)), ("contentions/count".into(), 1));
+    profile.preamble = preamble(NonZeroU32::new(65_536));
+    assert_eq!(period(&profile, Some(Weight::LiveBytes)), ("space/bytes".into(), 65_536));
+    assert_eq!(period(&tables(), None), ("samples/count".into(), 1));
+}
+
+/// What Pyroscope needs to name a profile: one family of weights in each, and times in nanoseconds.
+#[test]
+fn pprof_of_a_family_has_its_weights_and_their_time() {
+    let mut profile = profile();
+    let family = |profile: &Profile, family| {
+        let mut compressed = Vec::new();
+        if !write_family(profile, family, &mut compressed).unwrap() {
+            assert!(compressed.is_empty());
+            return None;
+        }
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes).unwrap();
+        let decoded = proto::Profile::decode(&bytes[..]).unwrap();
+        let kinds: Vec<_> = decoded.sample_type.iter().map(|of| kind(&decoded, of)).collect();
+        let kinds: Vec<_> = kinds.iter().map(|kind| kind.join("/")).collect();
+        let default = decoded.string_table[decoded.default_sample_type as usize].clone();
+        Some((kinds.join(" "), default, decoded.period, decoded.sample[0].value.clone()))
+    };
+    profile.sections.retain(|section| !matches!(section, Section::CpuTimes(_)));
+    for section in &mut profile.sections {
+        if let Section::CpuSamples(samples) = section {
+            samples.interval = Some(Duration::from_millis(10));
+        }
+    }
+    let (kinds, default, period, values) = family(&profile, Family::Cpu).unwrap();
+    assert_eq!((&*kinds, &*default), ("samples/count cpu/nanoseconds", "cpu"));
+    assert_eq!((period, values), (10_000_000, vec![70, 700_000_000]));
+    assert_eq!(family(&profile, Family::Wall), None);
+    let (kinds, default, ..) = family(&profile, Family::Memory).unwrap();
+    let expected = "alloc_space/bytes alloc_objects/count inuse_space/bytes inuse_objects/count";
+    assert_eq!((&*kinds, &*default), (expected, "alloc_space"));
+    let (kinds, ..) = family(&profile, Family::Monitors).unwrap();
+    assert_eq!(kinds, "delay/nanoseconds");
 }
 
 #[test]

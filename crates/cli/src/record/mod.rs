@@ -1,6 +1,7 @@
 //! `jvmpi record`: profiles a program that it starts, or a JVM that runs already.
 
 mod heaps;
+mod pushes;
 mod received;
 
 use crate::about;
@@ -13,6 +14,7 @@ use crate::launch::{not_executed, with_jvm_option};
 use crate::output::{NewFile, Output};
 use crate::process::Process;
 use crate::progress::Progress;
+use crate::push::{self, Push};
 use crate::signals::{self, Signal};
 use crate::waiting::Waiting;
 use clap::value_parser;
@@ -20,6 +22,7 @@ use heaps::Heaps;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::sample;
 use jvmpi_formats::profile::{self, File, Format, Weight, printable};
+use pushes::Pushes;
 use received::Received;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -51,6 +54,7 @@ const OUTPUT: &str = "Output";
     jvmpi record -o profile.svg -- java -jar app.jar\n  \
     jvmpi record --alloc -o profile.html --pid 4711 --duration 30\n  \
     jvmpi record --heap -o profile.html -- java -jar app.jar\n  \
+    jvmpi record --push pyroscope+http://localhost:4040 -- java -jar app.jar\n  \
     jvmpi record --calls --setting 'exclude=java.*' -o calls.html -- ./gradlew run")]
 #[command(override_usage = "jvmpi record [OPTIONS] -- PROGRAM...\n       \
                             jvmpi record [OPTIONS] --pid PID")]
@@ -109,6 +113,12 @@ pub struct Arguments {
     /// Profile the running JVM with this process ID
     #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
     pid: Option<libc::pid_t>,
+    /// Also send a profile to this store every --every seconds: pyroscope+https://HOST:4040 or
+    /// otlp+https://HOST:4318; see jvmpi help push
+    #[arg(long = "push", value_name = "URL", help_heading = push::PUSH)]
+    push_url: Option<String>,
+    #[command(flatten)]
+    push: push::Options,
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "pid", conflicts_with = "pid")]
     program: Vec<OsString>,
@@ -149,6 +159,11 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
+    /// Returns the store to push to, if any, after a check of everything that a push needs.
+    fn push(&self) -> Result<Option<Push>, String> {
+        self.push_url.as_deref().map(|url| Push::new(url, &self.push)).transpose()
+    }
+
     /// Returns true if HPROF makes an attached JVM rewrite its classes.
     fn rewrites(&self) -> bool {
         self.calls || self.exact
@@ -217,6 +232,7 @@ enum Event {
 /// Profiles a JVM that runs already.
 fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String> {
     let files = Files::create(arguments)?;
+    let push = arguments.push()?;
     let process = Process::jvm(pid)?;
     let (sender, events) = mpsc::sync_channel(WAITING);
     let waiting = Waiting::for_at_most(arguments.duration, arguments.rewrites());
@@ -234,6 +250,8 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     let mut recording = Recording::new(events, arguments.every, progress);
     recording.heaps =
         files.heap_directory()?.map(|directory| Heaps::new(directory, waiting.clone()));
+    recording.pushes =
+        push.map(|push| Pushes::new(push, Some(process.clone()), None, arguments.alloc_interval()));
     // HPROF has connected while it was loaded.
     while recording.jvms.is_empty() {
         waiting.check(&process)?;
@@ -247,7 +265,9 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     recording.progress = Progress::None;
     let goes_on = process.is_alive().is_ok();
     about.duration = recording.started.elapsed();
-    files.write(recording.jvms, &about)?;
+    let written = files.write(mem::take(&mut recording.jvms), &about);
+    recording.finish_pushes();
+    written?;
     if goes_on {
         eprintln!("jvmpi: detached from process {pid}; libjvmpi.so stays loaded but inactive");
     }
@@ -258,6 +278,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
 fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
     let files = Files::create(arguments).map_err(not_started)?;
+    let push = arguments.push().map_err(not_started)?;
     let (sender, events) = mpsc::sync_channel(WAITING);
     let waiting = Waiting::default();
     hear_signals(&sender, &waiting);
@@ -269,6 +290,9 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .map_err(not_started)?;
     let (variable, secret) = channel.secret();
     program.env(variable, secret);
+    push::SECRETS.iter().for_each(|secret| _ = program.env_remove(secret));
+    let pushes = push
+        .map(|push| Pushes::new(push, None, Some(channel.secret()), arguments.alloc_interval()));
     let heaps = files.heap_directory().map_err(not_started)?;
     let heaps = heaps.map(|directory| Heaps::of_program(directory, waiting, channel.secret()));
     let entrance = serve(channel, &sender);
@@ -280,7 +304,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     about.alloc_interval = arguments.alloc_interval().map(NonZeroU32::get);
 
     let mut recording = Recording::new(events, arguments.every, Progress::title());
-    (recording.program, recording.heaps) = (Some(program), heaps);
+    (recording.program, recording.heaps, recording.pushes) = (Some(program), heaps, pushes);
     // Processes that the program leaves running are not waited for.
     recording.until(arguments.duration, |recording| recording.ended.is_some());
     let caught_up = entrance.knock().map_err(|error| format!("own port: {error}"));
@@ -291,6 +315,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
         about.duration = recording.started.elapsed();
         files.write(mem::take(&mut recording.jvms), &about)
     });
+    recording.finish_pushes();
     // The program continues after its profile.
     while recording.ended.is_none() {
         recording.next(None);
@@ -451,6 +476,8 @@ struct Recording {
     knocked: Option<usize>,
     /// Makes the heap dumps, if the user wants any.
     heaps: Option<Heaps>,
+    /// Pushes the profiles, if the user wants that.
+    pushes: Option<Pushes>,
     /// The process that was attached to.
     process: Option<Process>,
     /// The program that was started.
@@ -474,6 +501,7 @@ impl Recording {
             unknown: BTreeSet::new(),
             knocked: None,
             heaps: None,
+            pushes: None,
             process: None,
             program: None,
             ended: None,
@@ -539,6 +567,21 @@ impl Recording {
         }
     }
 
+    /// Waits for the store that profiles are pushed to, for no longer than the user wants. A signal ends the wait.
+    fn finish_pushes(&mut self) {
+        let Some(pushes) = self.pushes.take() else { return };
+        pushes.hurry();
+        let (start, before) = (Instant::now(), self.interrupts);
+        while self.interrupts == before {
+            let left = pushes.timeout().saturating_sub(start.elapsed());
+            if left.is_zero() || pushes.wait(left.min(LOOK)) {
+                break;
+            }
+            self.next(Some(Duration::ZERO));
+        }
+        pushes.report();
+    }
+
     fn has_open(&self) -> bool {
         self.jvms.values().any(Jvm::is_open)
     }
@@ -569,7 +612,13 @@ impl Recording {
             }
             Event::Channel(channel::Event::Received(number, bytes)) => {
                 if let Some(jvm) = self.jvms.get_mut(&number) {
+                    let before = jvm.received.dumps();
                     jvm.take(&bytes, self.every);
+                    if let Some(pushes) = &mut self.pushes
+                        && jvm.received.dumps() > before
+                    {
+                        pushes.push(number, &mut jvm.received);
+                    }
                 }
             }
             Event::Channel(channel::Event::Closed(number)) => {

@@ -3,7 +3,9 @@
 //! A dump is a row of sections. The next dump repeats everything in a snapshot, so only the newest
 //! snapshot is kept. All other dumps are kept; SIGQUIT requests one.
 
-use jvmpi_formats::profile::{self, DumpKind, File, Section, StreamReader, preamble};
+use jvmpi_formats::profile::{
+    self, DumpKind, File, Increments, Profile, Section, StreamReader, Time, preamble,
+};
 use std::num::NonZeroU32;
 use std::time::Instant;
 
@@ -17,6 +19,11 @@ pub struct Received {
     snapshot: Vec<Section>,
     taken: Option<Instant>,
     last: Option<DumpKind>,
+    /// The number of dumps that have arrived, with snapshots.
+    dumps: usize,
+    /// The data that was passed on by [`Self::next_part`], and the end of its last part.
+    passed_on: Increments,
+    passed_until: Option<Time>,
     /// Lines for the user.
     pub notes: Vec<String>,
 }
@@ -27,14 +34,16 @@ impl Received {
     /// # Errors
     /// Returns the reason if the data is malformed. The caller must not pass more data then.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let Self { reader, kept, snapshot, taken, last, notes } = self;
+        let Self { reader, kept, snapshot, taken, last, dumps, notes, .. } = self;
         reader.take(bytes, |told| match told {
             profile::StreamEvent::Note(note) => notes.push(note),
             profile::StreamEvent::Dump(sections, DumpKind::Snapshot) => {
+                *dumps += 1;
                 *snapshot = sections;
                 *taken = Some(Instant::now());
             }
             profile::StreamEvent::Dump(sections, kind) => {
+                *dumps += 1;
                 snapshot.clear();
                 kept.extend(sections);
                 *last = Some(kind).filter(|kind| *kind != DumpKind::Dump).or(*last);
@@ -62,6 +71,27 @@ impl Received {
         self.taken
     }
 
+    /// Returns the number of dumps that have arrived, with snapshots.
+    pub fn dumps(&self) -> usize {
+        self.dumps
+    }
+
+    /// Passes the data since the last call to `read`, as a profile of its own. None if there is none. `sample` is the
+    /// sampling interval of allocations, if any.
+    pub fn next_part<T>(
+        &mut self,
+        sample: Option<NonZeroU32>,
+        read: impl FnOnce(&Profile) -> T,
+    ) -> Option<T> {
+        let sections = self.passed_on.next(self.kept.iter().chain(&self.snapshot));
+        if sections.is_empty() {
+            return None;
+        }
+        let since = self.passed_until.unwrap_or(self.reader.profile().created);
+        self.passed_until = sections.iter().filter_map(Section::at).max().or(self.passed_until);
+        Some(self.reader.part(since, sample, sections, read))
+    }
+
     /// Returns the whole profile at the end of the data. The flag is true if it ends with the final dump, which a JVM
     /// sends when it exits. None if there is no data. `sample` is the sampling interval of allocations, if any.
     pub fn into_file(mut self, sample: Option<NonZeroU32>) -> Option<(File, bool)> {
@@ -84,7 +114,9 @@ impl Received {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jvmpi_formats::profile::{CpuSamples, Profile, StreamWriter, Writer};
+    use jvmpi_formats::profile::{
+        CpuSample, CpuSamples, StreamWriter, ThreadSerial, TraceSerial, Weight, Writer, stacks,
+    };
 
     /// Returns the totals that are kept of these dumps and of the beginning of one more.
     fn kept(dumps: &[(u64, DumpKind)], more: Option<u64>) -> (Vec<u64>, bool) {
@@ -129,5 +161,44 @@ mod tests {
     fn nothing_is_no_profile() {
         assert!(Received::default().into_file(None).is_none());
         assert!(Received::default().take(b"JAVA PROFILE 1.0.1").is_err());
+    }
+    /// Each part begins where the one before ended, and they add up to the whole.
+    #[test]
+    fn parts_have_what_is_new() {
+        let mut profile = Profile { created: Time(1000), ..Profile::default() };
+        profile.traces.intern(ThreadSerial(0), &[]);
+        let mut writer = StreamWriter::new(Vec::new(), &profile).unwrap();
+        let mut received = Received::default();
+        let mut sent = 0;
+        let mut parts = Vec::new();
+        for (samples, at, kind) in [
+            (5, 1500, DumpKind::Snapshot),
+            (5, 2000, DumpKind::Snapshot),
+            (9, 2500, DumpKind::Dump),
+            (2, 3000, DumpKind::Snapshot),
+            (7, 3500, DumpKind::Last),
+        ] {
+            let row = CpuSample { trace: TraceSerial(1), samples, hits: samples };
+            let section =
+                CpuSamples { at: Some(Time(at)), rows: vec![row], ..CpuSamples::default() };
+            writer.section(&profile, &section.into()).unwrap();
+            writer.end_dump(kind).unwrap();
+            let bytes = writer.get_ref().clone();
+            received.take(&bytes[sent..]).unwrap();
+            sent = bytes.len();
+            let part = received.next_part(None, |part| {
+                let ends = part.sections.iter().filter_map(Section::at);
+                let samples =
+                    stacks(part, Weight::CpuSamples).iter().map(|stack| stack.value).sum();
+                (part.created.0, ends.max().unwrap().0, samples)
+            });
+            parts.extend(part);
+        }
+        assert_eq!(parts, [(1000, 1500, 5_u64), (1500, 2500, 4), (2500, 3000, 2), (3000, 3500, 5)]);
+        assert_eq!(received.dumps(), 5);
+        let (file, _) = received.into_file(None).unwrap();
+        let whole: u64 =
+            stacks(file.profile(), Weight::CpuSamples).iter().map(|stack| stack.value).sum();
+        assert_eq!(whole, parts.iter().map(|(_, _, samples)| samples).sum());
     }
 }

@@ -3,9 +3,13 @@
 mod collapsed;
 mod flame_graph;
 mod made_frames;
+mod measures;
 mod name_tree;
+mod otlp;
 mod pprof;
+mod protobuf;
 mod speedscope;
+mod symbols;
 
 use crate::profile::model::Profile;
 use crate::profile::weight::Weight;
@@ -112,3 +116,6 @@ pub fn write_stacks(
 }
 
 pub use flame_graph::write_difference;
+pub use measures::Family;
+pub use otlp::{AttributeValue, otlp, otlp_rejected};
+pub use pprof::write_family;

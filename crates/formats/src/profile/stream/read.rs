@@ -7,8 +7,9 @@ use crate::profile::model::{
     MonitorTimes, NameId, ObjectId, Profile, Section, Site, Sites, StackId, Thread, ThreadSerial,
     ThreadState, ThreadStatus, Time, Timeline, TraceSerial, Type,
 };
-use crate::profile::text::PREAMBLE;
+use crate::profile::text::{PREAMBLE, preamble};
 use rustc_hash::FxHashMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// Approximate limit of the memory for the tables and rows of a stream.
@@ -89,6 +90,24 @@ impl StreamReader {
     /// Returns the tables, without sections.
     pub fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    /// Passes a part of the run as a profile of its own: the tables with these sections, which began at `since`.
+    /// `sample` is the sampling interval of allocations, if any.
+    pub fn part<T>(
+        &mut self,
+        since: Time,
+        sample: Option<NonZeroU32>,
+        sections: Vec<Section>,
+        read: impl FnOnce(&Profile) -> T,
+    ) -> T {
+        let profile = &mut self.profile;
+        let created = std::mem::replace(&mut profile.created, since);
+        let whole = std::mem::replace(&mut profile.preamble, preamble(sample));
+        let none = std::mem::replace(&mut profile.sections, sections);
+        let result = read(profile);
+        (profile.created, profile.preamble, profile.sections) = (created, whole, none);
+        result
     }
 
     /// Takes the sections of a dump that has not ended.

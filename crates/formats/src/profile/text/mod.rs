@@ -24,6 +24,13 @@ pub fn preamble(sample: Option<NonZeroU32>) -> String {
     format!("{PREAMBLE}{}", estimated.unwrap_or_default())
 }
 
+/// Returns the mean number of allocated bytes between two samples that a [`preamble`] has.
+pub fn sampled(preamble: &str) -> Option<NonZeroU32> {
+    let (_, rest) = preamble.rsplit_once("in every ")?;
+    let (bytes, _) = rest.split_once(" allocated bytes on average")?;
+    bytes.parse().ok()
+}
+
 /// The headings of sections; the rows are below these words.
 mod heading {
     pub const SITES: [&str; 2] = [

@@ -1,0 +1,219 @@
+//! The attributes of a process, by which stores find its profiles.
+
+use crate::process::Process;
+use jvmpi_formats::profile::AttributeValue;
+use std::path::Path;
+use std::{env, fs};
+
+/// The name of the program. Stores show it first.
+pub const SERVICE_NAME: &str = "service.name";
+
+/// Attributes that the user gives.
+#[derive(Clone, Debug, Default)]
+pub struct Labels(Vec<(String, String)>);
+
+impl Labels {
+    /// Returns these labels. Those of the environment, which programs with OpenTelemetry have in common, are added.
+    pub fn new(given: &[(String, String)]) -> Self {
+        let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        Self::of(given, variable("OTEL_RESOURCE_ATTRIBUTES"), variable("OTEL_SERVICE_NAME"))
+    }
+
+    fn of(given: &[(String, String)], others: Option<String>, service: Option<String>) -> Self {
+        let mut labels = Self::default();
+        for pair in others.iter().flat_map(|all| all.split(',')) {
+            if let Some((key, value)) = pair.split_once('=') {
+                labels.set(key.trim(), decoded(value.trim()));
+            }
+        }
+        if let Some(name) = service {
+            labels.set(SERVICE_NAME, name);
+        }
+        for (key, value) in given {
+            labels.set(key, value.clone());
+        }
+        labels
+    }
+
+    fn set(&mut self, key: &str, value: String) {
+        if key.is_empty() {
+            return;
+        }
+        match self.0.iter_mut().find(|(of, _)| of == key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key.to_owned(), value)),
+        }
+    }
+
+    /// Returns the attributes of a JVM. `number` is its process ID in its own namespace, if the JVM is not known by the
+    /// one that it has here.
+    pub fn of_jvm(
+        &self,
+        process: Option<&Process>,
+        number: Option<u32>,
+    ) -> Vec<(String, AttributeValue)> {
+        let arguments = process.map(Process::arguments).unwrap_or_default();
+        let name = name_of_program(&arguments).unwrap_or("unknown_service:java");
+        let mut all = vec![(SERVICE_NAME.to_owned(), AttributeValue::Text(name.to_owned()))];
+        if let Some(host) = host_name() {
+            all.push(("host.name".into(), AttributeValue::Text(host)));
+        }
+        let here = process.map(|process| process.number().unsigned_abs());
+        if let Some(number) = here.or(number) {
+            all.push(("process.pid".into(), AttributeValue::Number(number)));
+        }
+        all.push(("process.runtime.name".into(), AttributeValue::Text("java".into())));
+        if let Some(version) = process.and_then(Process::java) {
+            let version = version.strip_prefix("Java ").unwrap_or(&version).to_owned();
+            all.push(("process.runtime.version".into(), AttributeValue::Text(version)));
+        }
+        self.added_to(all)
+    }
+
+    /// Returns the attributes of a file. Where it was recorded is unknown.
+    pub fn of_file(&self, path: &Path) -> Vec<(String, AttributeValue)> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.split('.').find(|part| !part.is_empty()).unwrap_or("unknown_service:java");
+        let name = AttributeValue::Text(name.to_owned());
+        self.added_to(vec![(SERVICE_NAME.to_owned(), name)])
+    }
+
+    fn added_to(&self, mut all: Vec<(String, AttributeValue)>) -> Vec<(String, AttributeValue)> {
+        for (key, value) in &self.0 {
+            let value = AttributeValue::Text(value.clone());
+            match all.iter_mut().find(|(of, _)| of == key) {
+                Some((_, old)) => *old = value,
+                None => all.push((key.clone(), value)),
+            }
+        }
+        all
+    }
+}
+
+/// Reads `KEY=VALUE`, with at least a character for each.
+///
+/// # Errors
+/// Returns what is missing.
+pub fn parse_label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() && !value.is_empty() => {
+            Ok((key.trim().to_owned(), value.to_owned()))
+        }
+        _ => Err("give KEY=VALUE".into()),
+    }
+}
+
+/// Returns the name of the program that `java` runs: that of the JAR file, or the main class.
+fn name_of_program(arguments: &[String]) -> Option<&str> {
+    /// The options of `java` whose value is an argument of its own.
+    const WITH_VALUE: [&str; 12] = [
+        "-cp",
+        "-classpath",
+        "--class-path",
+        "-p",
+        "--module-path",
+        "--upgrade-module-path",
+        "--add-modules",
+        "--add-reads",
+        "--add-exports",
+        "--add-opens",
+        "--enable-native-access",
+        "--limit-modules",
+    ];
+    let mut arguments = arguments.iter().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "-jar" => {
+                let name = Path::new(arguments.next()?).file_name()?.to_str()?;
+                return Some(name.strip_suffix(".jar").unwrap_or(name));
+            }
+            "-m" | "--module" => {
+                let module = arguments.next()?;
+                return Some(module.rsplit('/').next().unwrap_or(module));
+            }
+            option if WITH_VALUE.contains(&option) => _ = arguments.next(),
+            option if option.starts_with(['-', '@']) => {}
+            main => return Some(main).filter(|main| !main.is_empty()),
+        }
+    }
+    None
+}
+
+fn host_name() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Decodes `%2C` and the like.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(attributes: &[(String, AttributeValue)], key: &str) -> Option<String> {
+        let (_, value) = attributes.iter().find(|(of, _)| of == key)?;
+        match value {
+            AttributeValue::Text(text) => Some(text.clone()),
+            AttributeValue::Number(number) => Some(number.to_string()),
+        }
+    }
+
+    #[test]
+    fn command_line_names_the_service() {
+        for (line, name) in [
+            ("java -Xmx1g -jar /srv/shop-1.2.jar --port 80", Some("shop-1.2")),
+            ("java -cp a.jar:b.jar -Dx=y clojure.main script.clj", Some("clojure.main")),
+            ("java --module-path m --module app/org.app.Main", Some("org.app.Main")),
+            ("java @options -ea Main", Some("Main")),
+            ("java -version", None),
+            ("java -jar", None),
+            ("", None),
+        ] {
+            let arguments: Vec<_> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(name_of_program(&arguments), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn labels_of_the_user_come_last() {
+        let given = [("team".to_owned(), "b".to_owned()), ("host.name".into(), "h".into())];
+        let others = Some("team=a,region=eu%2Dwest%,%3,=x,service.name=one".to_owned());
+        let labels = Labels::of(&given, others, Some("two".to_owned()));
+        let all = labels.of_jvm(Some(&Process::this()), None);
+        for (key, value) in
+            [("service.name", "two"), ("team", "b"), ("region", "eu-west%"), ("host.name", "h")]
+        {
+            assert_eq!(text(&all, key).as_deref(), Some(value), "{key}");
+        }
+        let number = std::process::id().to_string();
+        assert_eq!(text(&all, "process.pid"), Some(number));
+        let keys: std::collections::BTreeSet<_> = all.iter().map(|(key, _)| key).collect();
+        assert_eq!(keys.len(), all.len());
+    }
+
+    #[test]
+    fn file_names_the_service_and_tells_no_process() {
+        let all = Labels::default().of_file(Path::new("/tmp/shop.hprof.txt"));
+        assert_eq!(text(&all, "service.name").as_deref(), Some("shop"));
+        assert_eq!(all.len(), 1);
+    }
+
+    #[test]
+    fn label_has_a_key_and_a_value() {
+        assert_eq!(parse_label("a=b=c"), Ok(("a".into(), "b=c".into())));
+        for bad in ["", "a", "=b", "a="] {
+            assert!(parse_label(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The tables that pprof and OTLP have in common: strings, functions and locations.
+
+use super::made_frames::{NO_FRAMES, thread_name};
+use crate::profile::model::{FrameId, Line, NameId, Profile, ThreadSerial, WallState};
+use crate::profile::weight::Stack;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// A function: its name, its name with the signature, and the file of its source, by their places in the strings.
+pub type Function = [u64; 3];
+
+/// The tables, with the entries that were used so far. Functions and locations count from 1.
+pub struct Symbols {
+    strings: IndexSet<String, FxBuildHasher>,
+    functions: IndexSet<Function, FxBuildHasher>,
+    /// The places of functions, and lines.
+    locations: IndexSet<(u64, u32), FxBuildHasher>,
+    of_frames: FxHashMap<FrameId, Option<u64>>,
+}
+
+impl Symbols {
+    /// Creates the tables. The first string is empty.
+    pub fn new() -> Self {
+        let mut symbols = Self {
+            strings: IndexSet::default(),
+            functions: IndexSet::default(),
+            locations: IndexSet::default(),
+            of_frames: FxHashMap::default(),
+        };
+        symbols.string("");
+        symbols
+    }
+
+    /// Returns the place of a string.
+    pub fn string(&mut self, text: &str) -> u64 {
+        let place = self.strings.get_index_of(text);
+        place.unwrap_or_else(|| self.strings.insert_full(text.to_owned()).0) as u64
+    }
+
+    /// Returns the locations of a stack, innermost first; at least one.
+    pub fn stack(&mut self, profile: &Profile, stack: &Stack<'_>) -> Vec<u64> {
+        let mut locations = Vec::new();
+        locations.extend(stack.subject.as_ref().map(|name| self.named(name)));
+        for id in stack.frames.iter() {
+            let location = match self.of_frames.get(&id) {
+                Some(location) => *location,
+                None => {
+                    let location = self.location_of(profile, id);
+                    self.of_frames.insert(id, location);
+                    location
+                }
+            };
+            locations.extend(location);
+        }
+        if locations.is_empty() {
+            locations.push(self.named(NO_FRAMES));
+        }
+        locations
+    }
+
+    /// Returns the location of a frame.
+    fn location_of(&mut self, profile: &Profile, id: FrameId) -> Option<u64> {
+        let (frame, method) = profile.frame(id)?;
+        let name = |id: NameId| profile.names.get(id);
+        let called = format!("{}.{}", name(method.class), name(method.name));
+        let with_signature = format!("{called}{}", name(method.signature));
+        let names = [&called, &with_signature, name(method.source)];
+        let line = if let Line::Number(line) = frame.line { line } else { 0 };
+        Some(self.location(names, line))
+    }
+
+    fn location(&mut self, names: [&str; 3], line: u32) -> u64 {
+        let function = names.map(|name| self.string(name));
+        let (function, _) = self.functions.insert_full(function);
+        self.locations.insert_full((function as u64 + 1, line)).0 as u64 + 1
+    }
+
+    /// Returns the location of a name that is not a method.
+    fn named(&mut self, name: &str) -> u64 {
+        self.location([name, name, ""], 0)
+    }
+
+    /// Returns the locations with their numbers: the function and the line of each.
+    pub fn locations(&self) -> impl Iterator<Item = (u64, (u64, u64))> {
+        let locations = self.locations.iter();
+        (1..).zip(locations.map(|(function, line)| (*function, u64::from(*line))))
+    }
+
+    /// Returns the functions with their numbers.
+    pub fn functions(&self) -> impl Iterator<Item = (u64, Function)> {
+        (1..).zip(self.functions.iter().copied())
+    }
+
+    /// Returns the strings. Write them last, because everything else adds to them.
+    pub fn strings(&self) -> impl Iterator<Item = &str> {
+        self.strings.iter().map(String::as_str)
+    }
+}
+
+/// Returns the name of the thread and the state of the thread of a stack, as far as they are known.
+pub fn labels<'a>(profile: &'a Profile, stack: &Stack<'_>) -> [Option<&'a str>; 2] {
+    let is_named = stack.thread != ThreadSerial(0);
+    let name = || thread_name(profile, stack.thread).unwrap_or("<unknown thread>");
+    [is_named.then(name), stack.state.map(WallState::name)]
+}
