@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -48,6 +49,7 @@ cases![
     record_attaches_until_it_is_stopped,
     record_ends_as_the_program,
     record_keeps_what_a_killed_jvm_has_told,
+    record_pushes_what_is_new_of_each_jvm.only(17),
     record_fails_if_nothing_is_whole.only(17),
     record_admits_jvms_alone.only(17),
     record_shows_nobody_the_secret.only(17),
@@ -592,6 +594,81 @@ fn record_keeps_what_a_killed_jvm_has_told(vm: &Vm<'_>) -> Result<(), String> {
         }
     }
     Err(format!("only {told:?} objects and calls are told"))
+}
+
+/// Stores add up what they get: the parts that are pushed while two JVMs run one after the other are together the
+/// profiles that they leave. The parts have the attributes of their JVM, and the program does not get the credentials.
+fn record_pushes_what_is_new_of_each_jvm(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|e| e.to_string())?;
+    let port = listener.local_addr().map_err(|e| e.to_string())?.port();
+    let (sender, requests) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let taken = stream.and_then(|stream| take_request(&stream));
+            if sender.send(taken).is_err() {
+                return;
+            }
+        }
+    });
+    let file = vm.file("pushed.collapsed");
+    let state = vm.file("state");
+    fs::create_dir_all(&state).map_err(|e| e.to_string())?;
+    let url = format!("pyroscope+http://127.0.0.1:{port}?format=folded");
+    let script = "echo \"token=$JVMPI_PUSH_TOKEN\"; \"$0\" \"$@\"; \"$0\" \"$@\"";
+    let mut arguments = vec!["record", "--every", "0.2", "--push", &url, "--label", "team=a b"];
+    arguments.extend(["--push-timeout", "60", "-o", text(&file)?, "--", "sh", "-c", script]);
+    let java = vm.java("Phases")?.behind_jvmpi(&arguments)?;
+    let java = java.variable("XDG_STATE_HOME", text(&state)?).variable("JVMPI_PUSH_TOKEN", "x");
+    let outcome = java.run()?;
+    equal("output", outcome.stdout.as_str(), "token=\ndone\ndone\n")?;
+    let report = outcome.stderr.lines().last().unwrap_or_default();
+    let number = report.strip_prefix("jvmpi: pushed ").and_then(|rest| rest.split(' ').next());
+    let number: usize = number.and_then(|n| n.parse().ok()).ok_or_else(|| report.to_owned())?;
+    ensure!(number >= 4, "{number} parts of two JVMs that run two seconds each");
+
+    let samples = |lines: &str| -> u64 {
+        let counts = lines.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+        counts.sum()
+    };
+    // By process, in the order of their start.
+    let mut pushed: Vec<(String, u64)> = Vec::new();
+    for _ in 0..number {
+        let request = requests.recv_timeout(Duration::from_secs(60)).map_err(|e| e.to_string())?;
+        let (head, body) = request.map_err(|e| e.to_string())?;
+        for part in ["POST /ingest?name=Phases.cpu%7B", "team%3Da%20b", "sampleRate=100"] {
+            ensure!(head.contains(part), "no {part}: {head}");
+        }
+        ensure!(head.contains("authorization: Bearer x"), "{head}");
+        let version = format!("process_runtime_version%3D{}", vm.jdk.version);
+        ensure!(head.contains(&version), "no {version}: {head}");
+        let process = head.split_once("process_pid%3D").map(|(_, rest)| rest.split('%').next());
+        let process = process.flatten().ok_or("no process")?.to_owned();
+        match pushed.last_mut().filter(|(last, _)| *last == process) {
+            Some((_, sum)) => *sum += samples(&body),
+            None => pushed.push((process, samples(&body))),
+        }
+    }
+    let pushed: Vec<_> = pushed.into_iter().map(|(_, sum)| sum).collect();
+    let files = [file, vm.file("pushed-2.collapsed")];
+    let files = files.iter().map(|file| fs::read_to_string(file).map(|lines| samples(&lines)));
+    let left: Vec<u64> = files.collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+    equal("samples", pushed, left)
+}
+
+/// Reads a request and accepts it. Returns its head and its body.
+fn take_request(mut stream: &TcpStream) -> std::io::Result<(String, String)> {
+    let (mut reader, mut head, mut length) = (BufReader::new(stream), String::new(), 0);
+    while reader.read_line(&mut head)? > 2 {
+        let line = head.lines().last().unwrap_or_default().to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length: ") {
+            length = value.parse().map_err(std::io::Error::other)?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")?;
+    Ok((head, String::from_utf8_lossy(&body).into_owned()))
 }
 
 /// Returns the number of objects that a program keeps and its number of calls, and the profile that remains when it is

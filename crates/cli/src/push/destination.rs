@@ -53,6 +53,10 @@ impl Destination {
         let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(format!("{text}: not a URL of a store: it must begin with {SCHEMES}"));
         };
+        let has_port = authority.as_str().rsplit(']').next().is_some_and(|end| end.contains(':'));
+        if has_port && authority.port_u16().is_none() {
+            return Err(format!("{text}: not a URL: the port is not a number up to 65535"));
+        }
         let is_secure = match scheme {
             "http" => false,
             "https" => true,

@@ -7,8 +7,6 @@ mod destination;
 mod pusher;
 mod queue;
 mod requests;
-#[cfg(test)]
-mod tests;
 
 use crate::convert;
 use crate::failure::Failure;
@@ -78,6 +76,13 @@ pub struct Options {
     /// File with certificates of more authorities than the system knows, in PEM format
     #[arg(long, value_name = "FILE", help_heading = PUSH)]
     ca_file: Option<PathBuf>,
+}
+
+impl Options {
+    /// Returns true if there are labels or authorities, which only a push uses.
+    pub fn describe_profiles(&self) -> bool {
+        !self.labels.is_empty() || self.ca_file.is_some()
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -161,7 +161,13 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
 impl Arguments {
     /// Returns the store to push to, if any, after a check of everything that a push needs.
     fn push(&self) -> Result<Option<Push>, String> {
-        self.push_url.as_deref().map(|url| Push::new(url, &self.push)).transpose()
+        match &self.push_url {
+            Some(url) => Push::new(url, &self.push).map(Some),
+            None if self.push.describe_profiles() => {
+                Err("--label and --ca-file are for --push: add it with the URL of a store".into())
+            }
+            None => Ok(None),
+        }
     }
 
     /// Returns true if HPROF makes an attached JVM rewrite its classes.

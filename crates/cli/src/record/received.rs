@@ -167,38 +167,44 @@ mod tests {
     fn parts_have_what_is_new() {
         let mut profile = Profile { created: Time(1000), ..Profile::default() };
         profile.traces.intern(ThreadSerial(0), &[]);
-        let mut writer = StreamWriter::new(Vec::new(), &profile).unwrap();
-        let mut received = Received::default();
-        let mut sent = 0;
-        let mut parts = Vec::new();
-        for (samples, at, kind) in [
+        let dumps = [
             (5, 1500, DumpKind::Snapshot),
             (5, 2000, DumpKind::Snapshot),
             (9, 2500, DumpKind::Dump),
             (2, 3000, DumpKind::Snapshot),
             (7, 3500, DumpKind::Last),
-        ] {
-            let row = CpuSample { trace: TraceSerial(1), samples, hits: samples };
-            let section =
-                CpuSamples { at: Some(Time(at)), rows: vec![row], ..CpuSamples::default() };
-            writer.section(&profile, &section.into()).unwrap();
-            writer.end_dump(kind).unwrap();
-            let bytes = writer.get_ref().clone();
+        ];
+        let stream = |dumps: &[(u64, u64, DumpKind)]| {
+            let mut writer = StreamWriter::new(Vec::new(), &profile).unwrap();
+            for (samples, at, kind) in dumps {
+                let samples = *samples;
+                let row = CpuSample { trace: TraceSerial(1), samples, hits: samples };
+                let (at, rows) = (Some(Time(*at)), vec![row]);
+                let section = CpuSamples { at, rows, ..CpuSamples::default() };
+                writer.section(&profile, &section.into()).unwrap();
+                writer.end_dump(*kind).unwrap();
+            }
+            writer.into_inner()
+        };
+        let sum = |profile: &Profile| -> u64 {
+            stacks(profile, Weight::CpuSamples).iter().map(|stack| stack.value).sum()
+        };
+        let (mut received, mut sent) = (Received::default(), 0);
+        let mut parts = Vec::new();
+        for number in 1..=dumps.len() {
+            let bytes = stream(&dumps[..number]);
             received.take(&bytes[sent..]).unwrap();
             sent = bytes.len();
+            assert_eq!(received.dumps(), number);
             let part = received.next_part(None, |part| {
                 let ends = part.sections.iter().filter_map(Section::at);
-                let samples =
-                    stacks(part, Weight::CpuSamples).iter().map(|stack| stack.value).sum();
-                (part.created.0, ends.max().unwrap().0, samples)
+                (part.created.0, ends.max().unwrap().0, sum(part))
             });
             parts.extend(part);
         }
-        assert_eq!(parts, [(1000, 1500, 5_u64), (1500, 2500, 4), (2500, 3000, 2), (3000, 3500, 5)]);
-        assert_eq!(received.dumps(), 5);
+        assert_eq!(parts, [(1000, 1500, 5), (1500, 2500, 4), (2500, 3000, 2), (3000, 3500, 5)]);
         let (file, _) = received.into_file(None).unwrap();
-        let whole: u64 =
-            stacks(file.profile(), Weight::CpuSamples).iter().map(|stack| stack.value).sum();
-        assert_eq!(whole, parts.iter().map(|(_, _, samples)| samples).sum());
+        let all: u64 = parts.iter().map(|(_, _, samples)| samples).sum();
+        assert_eq!(sum(file.profile()), all);
     }
 }

@@ -1,0 +1,519 @@
+//! `jvmpi push` against stores that work, and against stores that do not.
+
+use flate2::read::GzDecoder;
+use opentelemetry_proto::tonic::collector::profiles::v1development::{
+    ExportProfilesPartialSuccess, ExportProfilesServiceRequest, ExportProfilesServiceResponse,
+};
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use prost::Message;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Output};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A profile with all weights of HPROF's text.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/expected.txt");
+
+/// How a store answers a request.
+#[derive(Clone)]
+enum Answer {
+    /// With a status, headers and a body.
+    Status(u16, &'static str, Vec<u8>),
+    /// Ends the connection in the middle of the answer.
+    Cut,
+    /// Does not answer.
+    Nothing,
+}
+
+fn status(number: u16) -> Answer {
+    Answer::Status(number, "", Vec::new())
+}
+
+/// A request that a store has got.
+#[derive(Debug)]
+struct Seen {
+    /// The method, the path and the version.
+    line: String,
+    /// With names in lower case.
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Seen {
+    fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(of, _)| of == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Returns a parameter of the URL, decoded.
+    fn parameter(&self, name: &str) -> String {
+        let query = self.line.split_once('?').unwrap().1.split(' ').next().unwrap();
+        let value = query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
+        let mut bytes = Vec::new();
+        let mut rest = value.unwrap_or_else(|| panic!("no {name}: {query}")).as_bytes();
+        while let [first, after @ ..] = rest {
+            rest = after;
+            if *first == b'%' {
+                let code = str::from_utf8(&after[..2]).unwrap();
+                bytes.push(u8::from_str_radix(code, 16).unwrap());
+                rest = &after[2..];
+            } else {
+                bytes.push(*first);
+            }
+        }
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn request(&self) -> ExportProfilesServiceRequest {
+        assert_eq!(self.header("content-encoding"), Some("gzip"));
+        assert_eq!(self.header("content-type"), Some("application/x-protobuf"));
+        ExportProfilesServiceRequest::decode(&unpacked(&self.body)[..]).unwrap()
+    }
+
+    /// Returns the parts of a form, with their names.
+    fn parts(&self) -> Vec<(String, Vec<u8>)> {
+        let kind = self.header("content-type").unwrap();
+        let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap();
+        let boundary = format!("--{boundary}");
+        let at = |from: &[u8], what: &[u8]| from.windows(what.len()).position(|w| w == what);
+        let mut parts = Vec::new();
+        let mut rest = &self.body[boundary.len()..];
+        while rest != b"--\r\n" {
+            let head = at(rest, b"\r\n\r\n").unwrap();
+            let name = str::from_utf8(&rest[..head]).unwrap();
+            let name = name.split_once("; name=\"").unwrap().1.split('"').next().unwrap();
+            rest = &rest[head + 4..];
+            let end = at(rest, format!("\r\n{boundary}").as_bytes()).unwrap();
+            parts.push((name.to_owned(), rest[..end].to_owned()));
+            rest = &rest[end + 2 + boundary.len()..];
+        }
+        parts
+    }
+}
+
+fn unpacked(bytes: &[u8]) -> Vec<u8> {
+    let mut all = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut all).unwrap();
+    all
+}
+
+/// A store on a port of this machine.
+struct Store {
+    port: u16,
+    seen: Receiver<Seen>,
+}
+
+impl Store {
+    /// Starts a store that gives these answers, each on a connection of its own, and the last one to all further
+    /// requests.
+    fn new(answers: Vec<Answer>) -> Self {
+        Self::with(answers, |stream, talk| talk(&mut stream.try_clone().unwrap(), stream))
+    }
+
+    /// `wrap` makes a connection encrypted, or leaves it as it is.
+    fn with(
+        answers: Vec<Answer>,
+        wrap: impl Fn(&mut std::net::TcpStream, &mut dyn FnMut(&mut dyn Read, &mut dyn Write))
+        + Send
+        + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (sender, seen) = mpsc::channel();
+        thread::spawn(move || {
+            let last = answers.last().cloned().into_iter().cycle();
+            let all = answers.iter().cloned().chain(last);
+            for (stream, answer) in listener.incoming().zip(all) {
+                let mut stream = stream.unwrap();
+                wrap(&mut stream, &mut |from, to| {
+                    // A client that does not trust the store sends nothing.
+                    let Some(request) = read(from, to) else { return };
+                    let _ = sender.send(request);
+                    reply(&answer, to);
+                });
+            }
+        });
+        Self { port, seen }
+    }
+
+    fn url(&self, scheme: &str) -> String {
+        format!("{scheme}://127.0.0.1:{}", self.port)
+    }
+
+    fn seen(&self) -> Seen {
+        self.seen.recv_timeout(Duration::from_secs(60)).unwrap()
+    }
+
+    fn seen_nothing_more(&self) -> bool {
+        self.seen.try_recv().is_err()
+    }
+}
+
+fn read(from: &mut dyn Read, to: &mut dyn Write) -> Option<Seen> {
+    let mut from = BufReader::new(from);
+    loop {
+        let mut line = String::new();
+        from.read_line(&mut line).ok().filter(|length| *length > 0)?;
+        let mut headers = Vec::new();
+        loop {
+            let mut header = String::new();
+            from.read_line(&mut header).ok()?;
+            let Some((name, value)) = header.trim().split_once(':') else { break };
+            headers.push((name.to_lowercase(), value.trim().to_owned()));
+        }
+        let mut seen = Seen { line: line.trim().to_owned(), headers, body: Vec::new() };
+        if seen.line.starts_with("CONNECT ") {
+            // The store is the proxy, too.
+            to.write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
+            continue;
+        }
+        let length = seen.header("content-length").map_or(0, |length| length.parse().unwrap());
+        seen.body = vec![0; length];
+        from.read_exact(&mut seen.body).ok()?;
+        return Some(seen);
+    }
+}
+
+fn reply(answer: &Answer, to: &mut dyn Write) {
+    let head = |number, headers, length| {
+        format!(
+            "HTTP/1.1 {number} Reason\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n"
+        )
+    };
+    // A client may have ended.
+    let _ = match answer {
+        Answer::Status(number, headers, body) => to
+            .write_all(head(*number, *headers, body.len()).as_bytes())
+            .and_then(|()| to.write_all(body)),
+        Answer::Cut => to.write_all(&head(200, "", 100).as_bytes()[..20]),
+        Answer::Nothing => {
+            thread::sleep(Duration::from_secs(60));
+            Ok(())
+        }
+    };
+    let _ = to.flush();
+}
+
+/// A user with a home of their own.
+struct User {
+    home: TempDir,
+}
+
+impl User {
+    fn new() -> Self {
+        Self { home: TempDir::new().unwrap() }
+    }
+
+    fn push(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
+        command.arg("push").args(arguments).env_clear().env("HOME", self.home.path());
+        command.envs(environment.iter().copied()).output().unwrap()
+    }
+
+    /// Returns the number of requests in the queue.
+    fn queued(&self) -> usize {
+        let push = self.home.path().join(".local/state/jvmpi/push");
+        let queues = std::fs::read_dir(push).unwrap();
+        queues.map(|queue| std::fs::read_dir(queue.unwrap().path()).unwrap().count()).sum()
+    }
+}
+
+/// Returns the last line of standard error, which is the report.
+#[track_caller]
+fn report(output: &Output, status: i32) -> String {
+    let text = str::from_utf8(&output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{text}");
+    assert_eq!(str::from_utf8(&output.stdout).unwrap(), "");
+    text.lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn opentelemetry_request_has_attributes_and_profiles() {
+    let store = Store::new(vec![status(200)]);
+    let url = store.url("otlp+http");
+    let arguments = ["--interval", "20", "--label", "team=a", "--label", "service.name=shop"];
+    let output = User::new().push(
+        &[&arguments[..], &[FILE, &url]].concat(),
+        &[("JVMPI_PUSH_TOKEN", "abc"), ("OTEL_RESOURCE_ATTRIBUTES", "region=eu,team=b")],
+    );
+    let line = report(&output, 0);
+    assert!(line.starts_with("jvmpi: pushed 1 requests ("), "{line}");
+    assert!(line.ends_with(&format!("{}/v1development/profiles", store.url("http"))), "{line}");
+    let seen = store.seen();
+    assert_eq!(seen.line, "POST /v1development/profiles HTTP/1.1");
+    assert_eq!(seen.header("authorization"), Some("Bearer abc"));
+    assert_eq!(seen.header("user-agent"), Some(concat!("jvmpi/", env!("CARGO_PKG_VERSION"))));
+    let request = seen.request();
+    let [resource] = &request.resource_profiles[..] else { panic!("one resource") };
+    let attributes = &resource.resource.as_ref().unwrap().attributes;
+    let attributes: Vec<_> = attributes
+        .iter()
+        .map(|attribute| match attribute.value.as_ref().unwrap().value.as_ref().unwrap() {
+            Value::StringValue(text) => (attribute.key.as_str(), text.as_str()),
+            value => panic!("{value:?}"),
+        })
+        .collect();
+    assert_eq!(attributes, [("service.name", "shop"), ("region", "eu"), ("team", "a")]);
+    let profiles = &resource.scope_profiles[0].profiles;
+    assert_eq!(profiles.len(), 7);
+    assert!(profiles.iter().all(|profile| profile.period > 0 && !profile.samples.is_empty()));
+    assert_eq!(profiles[0].period, 20_000_000);
+}
+
+#[test]
+fn pyroscope_gets_a_form_for_each_kind_of_profile() {
+    let store = Store::new(vec![status(200)]);
+    let user = [("JVMPI_PUSH_USER", "me"), ("JVMPI_PUSH_PASSWORD", "pw")];
+    let label = ["--label", "zone.name=a,b"];
+    let url = store.url("pyroscope+http");
+    report(&User::new().push(&[&label[..], &[FILE, &url]].concat(), &user), 0);
+    for types in ["samples", "alloc_space", "delay"] {
+        let seen = store.seen();
+        assert!(seen.line.starts_with("POST /ingest?name="), "{}", seen.line);
+        assert_eq!(seen.header("authorization"), Some("Basic bWU6cHc="));
+        assert_eq!(seen.header("content-encoding"), None);
+        assert_eq!(seen.parameter("name"), "expected{zone_name=a_b}");
+        assert_eq!(seen.parameter("spyName"), "jvmpi");
+        let [from, until] = ["from", "until"].map(|name| seen.parameter(name));
+        assert!(from.len() == 13 && until.len() == 13 && from <= until, "{from} {until}");
+        let parts = seen.parts();
+        let [(profile, pprof), (config, json)] = &parts[..] else { panic!("{parts:?}") };
+        assert_eq!([profile, config], ["profile", "sample_type_config"]);
+        let pprof = unpacked(pprof);
+        assert!(pprof.windows(types.len()).any(|w| w == types.as_bytes()), "{types}");
+        let config: serde_json::Value = serde_json::from_slice(json).unwrap();
+        assert!(config[types]["units"].is_string(), "{config}");
+        assert_eq!(config[types].get("cumulative"), None);
+    }
+    assert!(store.seen_nothing_more());
+}
+
+#[test]
+fn pyroscope_can_get_lines() {
+    let store = Store::new(vec![status(200)]);
+    let url = format!("{}?format=folded", store.url("pyroscope+http"));
+    report(&User::new().push(&["--interval", "20", FILE, &url], &[]), 0);
+    let first = store.seen();
+    assert_eq!(first.parameter("name"), "expected.cpu{}");
+    for (name, value) in [("format", "folded"), ("units", "samples"), ("sampleRate", "50")] {
+        assert_eq!(first.parameter(name), value);
+    }
+    let lines = String::from_utf8(first.body).unwrap();
+    assert!(lines.lines().any(|line| line == "Main.main;Main.fib;Main.fib 70"), "{lines}");
+    assert_eq!(store.seen().parameter("sampleRate"), "1000000000");
+    let rest: Vec<_> = (0..5).map(|_| store.seen().parameter("name")).collect();
+    let names = ["alloc_space", "alloc_objects", "inuse_space", "inuse_objects", "mutex_duration"];
+    assert_eq!(rest, names.map(|name| format!("expected.{name}{{}}")));
+}
+
+/// A store that fails for a while gets the same request again.
+#[test]
+fn request_is_repeated_until_the_store_takes_it() {
+    let wait = Answer::Status(429, "Retry-After: 1\r\n", b"too many".to_vec());
+    let store = Store::new(vec![status(500), Answer::Cut, wait, status(200)]);
+    let (user, url) = (User::new(), store.url("otlp+http"));
+    let start = Instant::now();
+    let output = user.push(&["--push-timeout", "60", FILE, &url], &[]);
+    let line = report(&output, 0);
+    assert!(line.starts_with("jvmpi: pushed 1 requests ("), "{line}");
+    assert!(start.elapsed() >= Duration::from_secs(1));
+    let bodies: Vec<_> = (0..4).map(|_| store.seen().body).collect();
+    assert!(bodies.iter().all(|body| *body == bodies[0]));
+    let all = str::from_utf8(&output.stderr).unwrap();
+    assert!(all.contains("HTTP status 500") && all.contains("429 Too Many Requests (too many)"));
+    assert_eq!(user.queued(), 0);
+}
+
+#[test]
+fn profile_for_a_store_that_is_away_waits_for_the_next_push() {
+    let user = User::new();
+    let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let nobody = format!("otlp+http://127.0.0.1:{port}");
+    let output = user.push(&["--push-timeout", "0.3", FILE, &nobody], &[]);
+    let line = report(&output, 1);
+    assert!(line.contains("pushed 0 requests") && line.contains("1 wait in "), "{line}");
+    assert!(line.contains("refused"), "{line}");
+    assert_eq!(user.queued(), 1);
+
+    // A store that does not answer holds nobody up.
+    let slow = Store::new(vec![Answer::Nothing, status(200)]);
+    let url = slow.url("otlp+http");
+    let start = Instant::now();
+    let line = report(&user.push(&["--push-timeout", "0.3", FILE, &url], &[]), 1);
+    assert!(line.contains("1 wait in "), "{line}");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert_eq!(user.queued(), 2);
+    let first = slow.seen().body;
+
+    // Only the queue of this store is sent, oldest first.
+    let back = Store::new(vec![status(200)]);
+    let url = back.url("otlp+http");
+    report(&user.push(&["--push-timeout", "0", FILE, &url], &[]), 1);
+    let line = report(&user.push(&[&url], &[]), 0);
+    assert!(line.contains("pushed 1 requests"), "{line}");
+    assert_eq!(unpacked(&back.seen().body).len(), unpacked(&first).len());
+    assert_eq!(user.queued(), 2);
+}
+
+/// A request that a store never takes does not hold up the others.
+#[test]
+fn refused_request_leaves_the_queue() {
+    let refused = Answer::Status(400, "", b"\n  no \x1b[2J such thing\nmore".to_vec());
+    let store = Store::new(vec![refused, status(200)]);
+    let user = User::new();
+    let line = report(&user.push(&[FILE, &store.url("pyroscope+http")], &[]), 1);
+    assert!(line.contains("pushed 2 requests") && line.contains("the store refused 1"), "{line}");
+    let output = user.push(
+        &[
+            FILE,
+            &Store::new(vec![Answer::Status(400, "", b"\n  no \x1b[2J such thing\nmore".to_vec())])
+                .url("otlp+http"),
+        ],
+        &[],
+    );
+    let line = report(&output, 1);
+    assert!(line.ends_with(r"HTTP status 400 Bad Request (no \u{1b}[2J such thing)"), "{line}");
+    assert_eq!(user.queued(), 0);
+    // The store took the request but not the profiles.
+    let partial =
+        ExportProfilesPartialSuccess { rejected_profiles: 7, error_message: "too old".into() };
+    let body = ExportProfilesServiceResponse { partial_success: Some(partial) }.encode_to_vec();
+    let store = Store::new(vec![Answer::Status(200, "", body)]);
+    let output = user.push(&[FILE, &store.url("otlp+http")], &[]);
+    let all = str::from_utf8(&output.stderr).unwrap();
+    assert!(all.contains("the store rejected 7 profiles: too old"), "{all}");
+}
+
+/// Nobody is sent credentials for another.
+#[test]
+fn redirection_is_not_followed() {
+    let other = Store::new(vec![status(200)]);
+    let to: &'static str =
+        format!("Location: {}/v1development/profiles\r\n", other.url("http")).leak();
+    let store = Store::new(vec![Answer::Status(307, to, Vec::new())]);
+    let arguments = ["--push-timeout", "0.3", FILE, &store.url("otlp+http")];
+    let line = report(&User::new().push(&arguments, &[("JVMPI_PUSH_TOKEN", "secret")]), 1);
+    assert!(line.contains(&format!("has moved to {}", other.url("http"))), "{line}");
+    assert!(!line.contains("secret") && other.seen_nothing_more());
+}
+
+#[test]
+fn request_goes_through_the_proxy_of_the_environment() {
+    let proxy = Store::new(vec![status(200)]);
+    let variables = [("HTTP_PROXY", &*proxy.url("http"))];
+    report(&User::new().push(&[FILE, "otlp+http://store.invalid:4318"], &variables), 0);
+    let seen = proxy.seen();
+    assert_eq!(seen.line, "POST /v1development/profiles HTTP/1.1");
+    assert_eq!(seen.header("host"), Some("store.invalid:4318"));
+    // A store on this machine needs none.
+    let store = Store::new(vec![status(200)]);
+    report(&User::new().push(&[FILE, &store.url("otlp+http")], &variables), 0);
+    assert!(proxy.seen_nothing_more());
+}
+
+#[test]
+fn mistakes_are_reported_before_anything_is_sent() {
+    let user = User::new();
+    let says = |arguments: &[&str], environment: &[(&str, &str)], expected: &str| {
+        let line = report(&user.push(arguments, environment), 1);
+        assert!(line.starts_with("jvmpi: error: ") && line.contains(expected), "{line}");
+        assert!(!line.contains("secret"), "{line}");
+    };
+    says(&[FILE, "http://localhost:4040"], &[], "the protocol is unknown");
+    says(&[FILE, "otlp+https://me:secret@localhost"], &[], "JVMPI_PUSH_PASSWORD");
+    let url = "otlp+http://localhost:9";
+    says(&["/does/not/exist", url], &[], "/does/not/exist: ");
+    says(&["Cargo.toml", url], &[], "no file of HPROF");
+    says(&[FILE, url], &[("JVMPI_PUSH_PASSWORD", "secret")], "needs JVMPI_PUSH_USER");
+    says(&["--ca-file", FILE, FILE, url], &[], "not encrypted");
+    let environment = [("XDG_STATE_HOME", "/proc/nowhere"), ("TMPDIR", "/proc/nowhere")];
+    says(&[FILE, url], &environment, "set XDG_STATE_HOME");
+    assert!(!user.home.path().join(".local/state/jvmpi/push").read_dir().is_ok_and(|queues| {
+        queues.flatten().any(|queue| queue.path().read_dir().unwrap().next().is_some())
+    }));
+}
+
+#[cfg(any(not(target_arch = "x86"), target_feature = "sse2"))]
+mod tls {
+    use super::*;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+    use rustls::{ServerConfig, ServerConnection, Stream};
+    use std::sync::Arc;
+
+    const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/authority.pem");
+
+    fn store() -> Store {
+        let certificate = CertificateDer::from_pem_slice(include_bytes!("tls/server.pem")).unwrap();
+        let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/server.key")).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .unwrap();
+        let config = Arc::new(config);
+        Store::with(vec![status(200)], move |socket, talk| {
+            let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let stream = std::cell::RefCell::new(Stream::new(&mut connection, socket));
+            talk(&mut Half(&stream), &mut Half(&stream));
+        })
+    }
+
+    /// A direction of a connection. A store reads the request before it writes the answer.
+    struct Half<'a, 'b>(&'a std::cell::RefCell<Stream<'b, ServerConnection, std::net::TcpStream>>);
+
+    impl Read for Half<'_, '_> {
+        fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+            self.0.borrow_mut().read(bytes)
+        }
+    }
+
+    impl Write for Half<'_, '_> {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            self.0.borrow_mut().flush()
+        }
+    }
+
+    #[test]
+    fn certificate_is_checked() {
+        let store = store();
+        let url = store.url("otlp+https");
+        let user = User::new();
+        let ca = ["--ca-file", AUTHORITY];
+        report(&user.push(&[&ca[..], &[FILE, &url]].concat(), &[]), 0);
+        assert_eq!(store.seen().request().resource_profiles.len(), 1);
+        // The file in the variable replaces the authorities of the system.
+        report(&user.push(&[FILE, &url], &[("SSL_CERT_FILE", AUTHORITY)]), 0);
+        store.seen();
+
+        // An authority that has not signed the certificate: the server's own certificate is none.
+        let other = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/server.pem");
+        let arguments = ["--push-timeout", "0.3", FILE, &url];
+        let output = user.push(&arguments, &[("SSL_CERT_FILE", other)]);
+        let line = report(&output, 1);
+        assert!(line.contains("certificate") && line.contains("1 wait in "), "{line}");
+        assert!(store.seen_nothing_more());
+        // A name that is not in the certificate, and a store that does not encrypt.
+        let name = format!("otlp+https://127.0.0.2:{}", store.port);
+        let line = report(
+            &user.push(&[&ca[..], &["--push-timeout", "0.3", FILE, &name]].concat(), &[]),
+            1,
+        );
+        assert!(line.contains("1 wait in "), "{line}");
+        let plain = Store::new(vec![status(200)]);
+        let url = plain.url("otlp+https");
+        let line =
+            report(&user.push(&[&ca[..], &["--push-timeout", "0.3", FILE, &url]].concat(), &[]), 1);
+        assert!(line.contains("1 wait in "), "{line}");
+        assert_eq!(user.queued(), 3);
+    }
+}
