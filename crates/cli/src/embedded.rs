@@ -5,7 +5,6 @@
 use crate::directory::{has_one_user, users_directories};
 use jvmpi_settings::library::{self, LibraryError};
 use sha2::{Digest, Sha256};
-use std::env;
 use std::ffi::CString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// A profile with all weights of HPROF's text.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/expected.txt");
 
-/// How a store answers a request.
+/// The answer of a store to a request.
 #[derive(Clone)]
 enum Answer {
     /// With a status, headers and a body.

@@ -397,7 +397,7 @@ fn pprof_always_has_a_period() {
     assert_eq!(period(&tables(), None), ("samples/count".into(), 1));
 }
 
-/// What Pyroscope needs to name a profile: one family of weights in each, and times in nanoseconds.
+/// Pyroscope names a profile by its family of weights, and knows times in nanoseconds.
 #[test]
 fn pprof_of_a_family_has_its_weights_and_their_time() {
     let mut profile = profile();

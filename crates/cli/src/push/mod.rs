@@ -68,7 +68,7 @@ pub struct Options {
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = parse_label, help_heading = PUSH)]
     labels: Vec<(String, String)>,
     /// Wait at most this long at the end for the store
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = PUSH)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_never, help_heading = PUSH)]
     push_timeout: Duration,
     /// Greatest size of the queue of profiles that the store has not taken, such as 500k or 64m
     #[arg(long, value_name = "SIZE", default_value = "64m", value_parser = sample, help_heading = PUSH)]
@@ -85,7 +85,11 @@ impl Options {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// Reads a time, which can be 0.
+///
+/// # Errors
+/// Returns an error if it is no number of seconds.
+pub fn seconds_or_never(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok();
     let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.ok_or_else(|| "give a number of seconds".into())
@@ -159,7 +163,7 @@ impl Push {
     }
 }
 
-/// A push that goes on in the background.
+/// A push in the background.
 pub struct Pushing {
     destination: Destination,
     labels: Labels,
@@ -213,7 +217,9 @@ impl Pushing {
         let kib = (*bytes as f64 / 1024.0 * 10.0).ceil() / 10.0;
         let mut line = format!("pushed {sent} requests ({kib} KiB) to {destination}");
         if *dropped > 0 {
-            line += &format!("; {dropped} were dropped because the queue was full");
+            line += &format!(
+                "; {dropped} were dropped because the queue was full or could not be written"
+            );
         }
         if *refused > 0 {
             line += &format!("; the store refused {refused}");

@@ -14,7 +14,7 @@ use crate::launch::{not_executed, with_jvm_option};
 use crate::output::{NewFile, Output};
 use crate::process::Process;
 use crate::progress::Progress;
-use crate::push::{self, Push};
+use crate::push::{self, Push, seconds_or_never};
 use crate::signals::{self, Signal};
 use crate::waiting::Waiting;
 use clap::value_parser;
@@ -122,12 +122,6 @@ pub struct Arguments {
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "pid", conflicts_with = "pid")]
     program: Vec<OsString>,
-}
-
-fn seconds_or_never(text: &str) -> Result<Duration, String> {
-    let seconds =
-        text.parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number).ok());
-    seconds.ok_or_else(|| "give a number of seconds".into())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

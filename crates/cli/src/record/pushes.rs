@@ -1,4 +1,4 @@
-//! The profiles of a recording that are pushed to a store while it goes on.
+//! Pushes the profiles of a recording to a store, part by part.
 
 use super::received::Received;
 use crate::process::Process;
