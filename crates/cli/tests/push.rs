@@ -444,6 +444,7 @@ mod tls {
     use rustls::{ServerConfig, ServerConnection, Stream};
     use std::sync::Arc;
 
+    /// Made with openssl for these tests alone, as is the server's key; both are valid for a hundred years.
     const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/authority.pem");
 
     fn store() -> Store {

@@ -26,10 +26,12 @@ pub enum Failure {
     Never(String),
 }
 
-/// The longest time for a connection, and that for a request with its answer.
+/// The longest waits for a store.
 #[derive(Clone, Copy)]
 pub struct Limits {
+    /// For a connection.
     pub connection: Duration,
+    /// For a request with its answer.
     pub request: Duration,
 }
 
