@@ -1,4 +1,5 @@
-//! VisualVM's heap library finds in binary files what was written. It is in Debian's package `visualvm`.
+//! VisualVM's heap library, a reader of other authors, finds in binary files what was written: objects, classes,
+//! roots and stack traces. It is in Debian's package `visualvm`.
 
 mod fixture;
 
@@ -62,10 +63,26 @@ fn visualvm_finds_what_was_written() {
         .expect("java runs: the package depends on it");
     let printed = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    let expected = "5 classes, 4 objects, 9 roots\n\
-                    200 count 7\n\
-                    next Main\n\
-                    longer_name java.lang.Object[]\n\
-                    lock null\n";
+    let expected = "\
+5 classes, 4 objects, 9 roots
+root: unknown
+root: JNI global
+root: JNI local
+root: Java frame in frame 1
+root: native stack
+root: sticky class
+root: thread block
+root: monitor used
+root: thread object [Main.fib(Main.java:7), Main.fib(Main.java:7), Main.main(Main.java:12)]
+class char[] extends java.lang.Object
+220: [h, i]
+class double[] extends java.lang.Object
+230: [1.5]
+class java.lang.Object[] extends java.lang.Object
+210: [200, null, 110]
+class java.lang.Object
+class Main extends java.lang.Object lock=200 next=null count=-5
+200: next=200 count=7 longer_name=210 lock=null
+";
     assert_eq!(printed, expected.repeat(2), "{errors}");
 }
