@@ -2,7 +2,7 @@
 
 mod harness;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,19 @@ use std::process::{Command, ExitCode};
 
 use compat_tests::{build, target_dir, text, workspace_root};
 use harness::{Case, Result, run};
+use serde_json::Value;
 
-const CASES: [Case; 2] = [
+const CASES: [Case; 3] = [
+    ("published_crates_are_those_that_people_use", &[], published_crates_are_those_that_people_use),
     ("fuzz_targets_have_a_current_lock_file", &[], fuzz_targets_have_a_current_lock_file),
     ("installed_command_records_a_profile", &[], installed_command_records_a_profile),
 ];
+
+/// The crates that people use.
+const PUBLIC: [&str; 6] =
+    ["jvmpi", "jvmpi-classfile", "jvmpi-cli", "jvmpi-formats", "jvmpi-jvmti-sys", "jvmpi-sys"];
+/// The crates that are published only because one of [`PUBLIC`] needs them. Their manifests say so.
+const INTERNAL: [&str; 4] = ["jvmpi-conformance", "jvmpi-layers", "jvmpi-report", "jvmpi-settings"];
 
 fn main() -> ExitCode {
     harness::run_all(&CASES, |_| {
@@ -33,6 +41,62 @@ fn cargo(directory: &Path) -> Command {
 fn fuzz_targets_have_a_current_lock_file() -> Result {
     let mut metadata = cargo(&workspace_root().join("fuzz"));
     run(metadata.args(["metadata", "--quiet", "--locked", "--format-version=1"])).map(drop)
+}
+
+fn published_crates_are_those_that_people_use() -> Result {
+    let mut metadata = cargo(workspace_root());
+    metadata.args(["metadata", "--quiet", "--no-deps", "--locked", "--format-version=1"]);
+    let [metadata, _] = run(&mut metadata)?;
+    let metadata: Value = serde_json::from_str(&metadata).map_err(|e| e.to_string())?;
+    let packages = metadata["packages"].as_array().ok_or("no packages")?;
+    // `"publish": null` means that any registry may have it.
+    let published = packages.iter().filter(|package| package["publish"].is_null());
+    let published: BTreeMap<_, _> =
+        published.filter_map(|package| Some((package["name"].as_str()?, package))).collect();
+    let expected: BTreeSet<_> = PUBLIC.into_iter().chain(INTERNAL).collect();
+    if !published.keys().eq(&expected) {
+        return Err(format!("published are {:?}, not {expected:?}", published.keys()));
+    }
+
+    // The crates that a public one needs, directly or through others.
+    let mut needed: BTreeSet<&str> = PUBLIC.into();
+    let mut left = Vec::from(PUBLIC);
+    while let Some(name) = left.pop() {
+        for need in published[name]["dependencies"].as_array().into_iter().flatten() {
+            let Some(need) = need["name"].as_str().filter(|_| need["kind"].is_null()) else {
+                continue;
+            };
+            if published.contains_key(need) && needed.insert(need) {
+                left.push(need);
+            }
+        }
+    }
+    for (name, package) in &published {
+        let is_internal = INTERNAL.contains(name);
+        let description = package["description"].as_str().unwrap_or_default();
+        if description.is_empty() || description.starts_with("Internal ") != is_internal {
+            return Err(format!("{name} is described as {description:?}"));
+        }
+        if !needed.contains(name) {
+            return Err(format!("no public crate needs {name}: add publish = false"));
+        }
+        let there = |value: &Value| match value {
+            Value::Array(list) => !list.is_empty(),
+            value => value.as_str().is_some_and(|text| !text.is_empty()),
+        };
+        for field in
+            ["license", "readme", "documentation", "rust_version", "keywords", "categories"]
+        {
+            if !there(&package[field]) {
+                return Err(format!("{name} has no {field}"));
+            }
+        }
+        // All compile for Linux only, but docs.rs may choose others.
+        if !there(&package["metadata"]["docs"]["rs"]["targets"]) {
+            return Err(format!("{name} does not name its targets to docs.rs"));
+        }
+    }
+    Ok(())
 }
 
 /// Installs the command like `cargo install jvmpi-cli` after the packages are published. The command then records a
