@@ -70,8 +70,8 @@ fn of_the_command(file: &str) -> Result<PathBuf, String> {
     }
     let directory = command.parent().unwrap_or(Path::new("/"));
     let debian = format!("../lib/{DEBIAN}-linux-gnu/jvmpi");
-    let directories =
-        ["", "../lib", "../lib/jvmpi", &debian, "../release"].map(|to| directory.join(to));
+    let directories = ["", "../lib", "../lib/jvmpi", "../lib64/jvmpi", &debian, "../release"]
+        .map(|to| directory.join(to));
     let found = directories.iter().find(|directory| directory.join(file).is_file());
     if let Some(directory) = found.and_then(|directory| directory.canonicalize().ok()) {
         // The file may be a link. HPROF is beside the link.

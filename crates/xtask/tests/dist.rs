@@ -1,10 +1,10 @@
-//! Checks that release archives are reproducible, and that their contents work on a system with nothing else.
+//! Checks that release archives are reproducible, and that what the README installs from them works on a system with
+//! nothing else.
 
 mod harness;
 
 use std::env;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
@@ -12,25 +12,23 @@ use std::sync::OnceLock;
 use compat_tests::debian::{self, Distribution};
 use compat_tests::machine::{self, Machine};
 use compat_tests::{jdk, text, workspace_root};
-use harness::Result;
-
-/// The environment variable with a folder of archives from `cargo xtask dist`, to be tested in place of new ones.
-const GIVEN: &str = "JVMPI_ARCHIVES";
+use harness::{GIVEN, Result};
 
 /// A case that runs once per machine.
 type OfMachine = (&'static str, fn(&Machine) -> Result);
 
-const IN_CLEAN_ROOTS: [OfMachine; 4] = [
+const IN_CLEAN_ROOTS: [OfMachine; 5] = [
     ("wheel_works_in_a_clean_root", wheel_works_in_a_clean_root),
     ("archive_works_in_a_clean_root", archive_works_in_a_clean_root),
     ("single_file_works_in_a_clean_root", single_file_works_in_a_clean_root),
     ("packages_work_in_a_clean_root", packages_work_in_a_clean_root),
+    ("rpm_packages_work_in_a_clean_root", rpm_packages_work_in_a_clean_root),
 ];
 
 fn main() -> ExitCode {
     let given = env::var_os(GIVEN).map(|_| format!("{GIVEN} names others"));
-    let packing = harness::missing(&["dpkg-deb"]).or(given);
-    let reading = harness::missing(&["dpkg-deb", "readelf"]);
+    let packing = harness::missing(&["dpkg-deb", "rpmbuild"]).or(given);
+    let reading = harness::missing(&["dpkg-deb", "readelf", "rpmbuild"]);
     let mut trials = vec![
         harness::trial("archives_are_reproducible", packing, archives_are_reproducible),
         harness::trial(
@@ -41,7 +39,7 @@ fn main() -> ExitCode {
         harness::trial("symbols_are_in_separate_files", reading, symbols_are_in_separate_files),
         harness::trial(
             "lintian_accepts_the_packages",
-            harness::missing(&["dpkg-deb", "lintian"]),
+            harness::missing(&["dpkg-deb", "lintian", "rpmbuild"]),
             lintian_accepts_the_packages,
         ),
     ];
@@ -57,8 +55,9 @@ fn main() -> ExitCode {
 /// Returns the reason why the archives for this machine cannot be tested here, if there is one.
 fn no_roots(machine: &Machine) -> Option<String> {
     let emulator = machine.emulator();
-    let tools =
-        ["apt-get", "dpkg-deb", "python3", "unshare"].into_iter().chain(emulator.as_deref());
+    let tools = ["apt-get", "dpkg-deb", "python3", "rpmbuild", "unshare"]
+        .into_iter()
+        .chain(emulator.as_deref());
     let missing = harness::missing(&tools.collect::<Vec<_>>());
     let missing = missing.or_else(|| harness::newest_jdk_for(machine).err());
     // Compiling everything for another machine would take longer than all cases.
@@ -127,6 +126,49 @@ fn found(end: &str) -> Result<PathBuf> {
     found.ok_or_else(|| format!("{} has no file …{end}", directory.display()))
 }
 
+/// Returns the command of README.md that begins so, for a machine and without its comment.
+fn readme(machine: &Machine, start: &str) -> Result<String> {
+    let readme = workspace_root().join("README.md");
+    let text = fs::read_to_string(&readme).map_err(|e| format!("{}: {e}", readme.display()))?;
+    let line = text.lines().find(|line| line.starts_with(start));
+    let line = line.ok_or_else(|| format!("README.md has no command {start}"))?;
+    let line = line.split(" #").next().unwrap_or(line).trim_end();
+    Ok(line
+        .replace("x86_64-linux-gnu", &machine.target.replace("-unknown-", "-"))
+        .replace("x86_64", &processor(machine))
+        .replace("amd64", machine.name))
+}
+
+/// Returns the name of the processor in names of wheels and RPM packages.
+fn processor(machine: &Machine) -> String {
+    machine.target.split('-').next().unwrap_or_default().replace("i586", "i686")
+}
+
+/// Returns the files that a command of README.md installs.
+fn installed_by(machine: &Machine, start: &str) -> Result<Vec<PathBuf>> {
+    let line = readme(machine, start)?;
+    let patterns = line.strip_prefix(start).unwrap_or_default();
+    let directory = made()?;
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", &format!("ls -d {patterns}")]).current_dir(&directory);
+    let files: Vec<_> = run(&mut shell)?.lines().map(|name| directory.join(name)).collect();
+    if files.len() != patterns.split_whitespace().count() {
+        return Err(format!("{line} would install {files:?}"));
+    }
+    Ok(files)
+}
+
+/// Runs a command of README.md beside the archives. A path in it is replaced by another.
+fn run_from_readme(machine: &Machine, start: &str, path: &str, by: &Path) -> Result {
+    let line = readme(machine, start)?;
+    if !line.contains(path) {
+        return Err(format!("{line} does not contain {path}"));
+    }
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", &line.replace(path, text(by)?)]).current_dir(made()?);
+    run(&mut shell).map(drop)
+}
+
 /// Returns the archive for a machine whose name ends so after the target.
 fn archive(machine: &Machine, end: &str) -> Result<PathBuf> {
     found(&format!("-{}{end}", machine.target.replace("-unknown-", "-")))
@@ -135,7 +177,7 @@ fn archive(machine: &Machine, end: &str) -> Result<PathBuf> {
 fn archives_are_reproducible() -> Result {
     let first = files(&made()?)?;
     let second = make("second")?;
-    if first.len() < 8 {
+    if first.len() < 12 {
         return Err(format!("it has made {first:?}"));
     }
     let is_list = |file: &&PathBuf| file.extension().is_some_and(|end| end == "sha256");
@@ -287,27 +329,26 @@ fn profile(machine: &Machine, root: &Path, jvmpi: &str) -> Result {
 
 fn archive_works_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "archive")?;
-    fs::create_dir_all(root.join("opt/jvmpi")).map_err(|e| e.to_string())?;
-    unpack(&archive(machine, ".tar.gz")?, &root.join("opt/jvmpi"))?;
+    run_from_readme(machine, "tar ", "/opt/jvmpi", &root.join("opt/jvmpi"))?;
     profile(machine, &root, "/opt/jvmpi/bin/jvmpi")
 }
 
 fn single_file_works_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "single")?;
-    let jvmpi = root.join("jvmpi");
-    fs::copy(archive(machine, "-single")?, &jvmpi).map_err(|e| e.to_string())?;
-    let executable = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(&jvmpi, executable).map_err(|e| e.to_string())?;
-    profile(machine, &root, "/jvmpi")
+    let bin = root.join("usr/local/bin");
+    fs::create_dir_all(&bin).map_err(|e| format!("{}: {e}", bin.display()))?;
+    run_from_readme(machine, "install ", "/usr/local/bin", &bin)?;
+    profile(machine, &root, "/usr/local/bin/jvmpi")
 }
 
-/// Installs the wheel as `pip install jvmpi` does after it is published.
 fn wheel_works_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "wheel")?;
     let environment = root.join("opt/venv");
-    let processor = machine.target.split('-').next().unwrap_or_default().replace("i586", "i686");
-    let platform = format!("manylinux2014_{processor}");
-    let wheel = found(&format!("-{platform}.whl"))?;
+    let wheel = installed_by(machine, "pip install ")?.remove(0);
+    let platform = format!("manylinux2014_{}", processor(machine));
+    if !wheel.to_string_lossy().ends_with(&format!("-py3-none-{platform}.whl")) {
+        return Err(format!("{} is not for {platform}", wheel.display()));
+    }
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]);
     if machine.is_this() {
@@ -317,8 +358,7 @@ fn wheel_works_in_a_clean_root(machine: &Machine) -> Result {
         pip.args(["install", "--platform", &platform, "--only-binary=:all:", "--target"]);
         pip.arg(&environment);
     }
-    pip.args(["--no-index", "--find-links"]).arg(wheel.parent().unwrap_or(&wheel));
-    run(pip.arg(concat!("jvmpi==", env!("CARGO_PKG_VERSION"))))?;
+    run(pip.arg("--no-index").arg(&wheel))?;
     for file in ["bin/jvmpi", "lib/jvmpi/libhprof.so", "include/jvmpi.h"] {
         if !environment.join(file).is_file() {
             return Err(format!("pip has not installed {file}"));
@@ -348,6 +388,11 @@ fn packages_work_in_a_clean_root(machine: &Machine) -> Result {
         if architecture.trim_end() != machine.name {
             return Err(format!("{name} is for {architecture}"));
         }
+    }
+    // Only that of developers is missing in the README.
+    let mut installed = installed_by(machine, "apt install ")?;
+    installed.push(package(machine, "libjvmpi-dev")?);
+    for package in installed {
         run(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&root))?;
     }
     // A program that embeds a JVM is built with these.
@@ -366,6 +411,28 @@ fn packages_work_in_a_clean_root(machine: &Machine) -> Result {
         if directories != [root.join("usr/include"), lib] {
             return Err(format!("pkg-config prints {flags}"));
         }
+    }
+    profile(machine, &root, "/usr/bin/jvmpi")
+}
+
+/// The RPM packages, and something that each requires.
+const RPM_PACKAGES: [(&str, &str); 3] =
+    [("jvmpi-libs", "libc.so.6("), ("jvmpi-devel", "jvmpi-libs("), ("jvmpi", "jvmpi-libs(")];
+
+fn rpm_packages_work_in_a_clean_root(machine: &Machine) -> Result {
+    let root = clean_root(machine, "rpm")?;
+    for (name, needs) in RPM_PACKAGES {
+        let version = env!("CARGO_PKG_VERSION");
+        let package = found(&format!("/{name}-{version}-0.1.{}.rpm", processor(machine)))?;
+        let requires = run(Command::new("rpm").args(["-qp", "--requires"]).arg(&package))?;
+        if !requires.lines().any(|line| line.starts_with(needs)) {
+            return Err(format!("{name} requires {requires}"));
+        }
+    }
+    for package in installed_by(machine, "dnf install ")? {
+        let mut unpack = Command::new("sh");
+        unpack.args(["-ec", "rpm2archive - <\"$1\" | tar -xz -C \"$2\"", "sh"]);
+        run(unpack.arg(&package).arg(&root))?;
     }
     profile(machine, &root, "/usr/bin/jvmpi")
 }

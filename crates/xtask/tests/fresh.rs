@@ -1,5 +1,5 @@
 //! Runs the commands of README.md on a fresh Debian, once with only Rust and the sources, once with only a JDK and the
-//! release archive. They must lead to a profile, and every missing tool must be reported in one line.
+//! files of a release. They must lead to a profile, and every missing tool must be reported in one line.
 
 mod harness;
 
@@ -17,9 +17,9 @@ const TOOLS: &[&str] = &["debootstrap", "unshare", "git"];
 
 const CASES: [Case; 3] = [
     ("a_profile_from_the_sources", TOOLS, a_profile_from_the_sources),
-    ("a_profile_from_the_archive", TOOLS, || a_profile_from_the_archive("bookworm")),
+    ("a_profile_from_each_file", TOOLS, || a_profile_from_each_file("bookworm")),
     // Its glibc still has separate libraries such as libpthread.
-    ("a_profile_from_the_archive_on_debian_11", TOOLS, || a_profile_from_the_archive("bullseye")),
+    ("a_profile_from_each_file_on_debian_11", TOOLS, || a_profile_from_each_file("bullseye")),
 ];
 
 /// The maximum CPU time to the first profile, including all commands before it and those that fail.
@@ -29,11 +29,29 @@ const PATIENCE: Duration = Duration::from_secs(5 * 60);
 const WANTED: &str = "JVMPI_FRESH_MACHINE";
 
 fn main() -> ExitCode {
-    harness::run_all(&CASES, |_| {
-        if env::var_os(WANTED).is_none() {
-            return Some(format!("takes minutes, and needs {WANTED}=1"));
-        }
-        // Needs root, because the packages contain files of several users.
+    let mut trials: Vec<_> = CASES
+        .into_iter()
+        .map(|(name, tools, case)| harness::trial(name, hindrance(tools), case))
+        .collect();
+    let of_i386 = || match files_of_both_architectures() {
+        Ok(_) => None,
+        Err(_) => Some(format!("{} does not name what dist --machine i386 makes", harness::GIVEN)),
+    };
+    trials.push(harness::trial(
+        "packages_of_two_architectures_are_installed_together",
+        hindrance(TOOLS).or_else(of_i386),
+        packages_of_two_architectures_are_installed_together,
+    ));
+    harness::conclude(trials)
+}
+
+/// Returns the reason why a case cannot run here, if there is one.
+fn hindrance(tools: &[&str]) -> Option<String> {
+    if env::var_os(WANTED).is_none() {
+        return Some(format!("takes minutes, and needs {WANTED}=1"));
+    }
+    // Needs root, because the packages contain files of several users.
+    harness::missing(tools).or_else(|| {
         let mount = run(Command::new("unshare").args(["--mount", "true"]));
         mount.err().map(|_| "no roots may be made".to_owned())
     })
@@ -62,8 +80,17 @@ fn a_profile_from_the_sources() -> Result {
     machine.was_in_time()
 }
 
-fn a_profile_from_the_archive(release: &str) -> Result {
-    let machine = Machine::with_archive(release)?;
+/// The beginnings of the commands of README.md that install a file of a release, what makes each work on a bare Debian,
+/// and what removes jvmpi again.
+const INSTALLATIONS: [[&str; 3]; 4] = [
+    ["apt install ", "true", "apt-get remove jvmpi libjvmpi1"],
+    ["install ", "true", "rm /usr/local/bin/jvmpi"],
+    ["pip install ", "apt-get install python3-venv; python3 -m venv /venv", "rm -r /venv"],
+    ["tar ", "true", "true"],
+];
+
+fn a_profile_from_each_file(release: &str) -> Result {
+    let machine = Machine::with_files(release)?;
     let readme = readme()?;
     let record = readme.lines().find(|line| line.starts_with("jvmpi record "));
     let Some((record, _)) = record.and_then(|line| line.split_once(" -jar ")) else {
@@ -71,16 +98,52 @@ fn a_profile_from_the_archive(release: &str) -> Result {
     };
     let record = format!("{record} -cp /classes Tasks");
 
-    machine.lacks(&record, "java: there is no such program")?;
-    machine.runs("ln -s /jdk/bin/java /usr/bin/java")?;
-    machine.runs(&record)?;
-    machine.has("src/report.html", "Tasks")?;
+    machine.runs("apt-get update")?;
+    for [start, before, after] in INSTALLATIONS {
+        let install = readme.lines().find(|line| line.starts_with(start));
+        let install = install.ok_or_else(|| format!("README.md has no command {start}"))?;
+        machine.runs(before)?;
+        machine.runs(&format!("cd /files; {install}"))?;
+        machine.lacks(&record, "java: there is no such program")?;
+        machine.runs(&format!("PATH=$PATH:/jdk/bin; {record}"))?;
+        machine.has("src/report.html", "Tasks")?;
+        machine.runs("rm report.html")?;
+        machine.runs(after)?;
+    }
     // Starts HPROF the way agents of JVMPI's time were started.
     machine.runs(
-        "java -agentpath:/opt/jvmpi/lib/libjvmpi.so=hprof:heap=sites,file=sites.txt -cp /classes Tasks",
+        "/jdk/bin/java -agentpath:/opt/jvmpi/lib/libjvmpi.so=hprof:heap=sites,file=sites.txt -cp /classes Tasks",
     )?;
     harness::shows_all_tasks(&machine.directory.join("upper/src/sites.txt"))?;
     machine.was_in_time()
+}
+
+/// Returns the names of the packages that are for several architectures, those of both.
+fn files_of_both_architectures() -> Result<Vec<String>> {
+    let given = env::var_os(harness::GIVEN).ok_or("no files")?;
+    let files = fs::read_dir(workspace_root().join(given)).map_err(|e| e.to_string())?.flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    let ends = ["_amd64.deb", "_i386.deb"];
+    let names: Vec<_> = names
+        .filter(|name| name.starts_with("libjvmpi") && ends.iter().any(|end| name.ends_with(end)))
+        .collect();
+    if names.len() == 4 { Ok(names) } else { Err(format!("only {names:?}")) }
+}
+
+fn packages_of_two_architectures_are_installed_together() -> Result {
+    let machine = Machine::with_files("bookworm")?;
+    machine.runs("dpkg --add-architecture i386; apt-get update")?;
+    let files: Vec<_> =
+        files_of_both_architectures()?.iter().map(|name| format!("./{name}")).collect();
+    machine.runs(&format!("cd /files; apt-get install {}", files.join(" ")))?;
+    for name in ["x86_64-linux-gnu", "i386-linux-gnu"] {
+        machine.runs(&format!(
+            "test -e /usr/lib/{name}/libjvmpi.so.1 -a -e /usr/lib/{name}/libjvmpi.a"
+        ))?;
+        machine.runs(&format!("test -e /usr/lib/{name}/jvmpi/libhprof.so"))?;
+    }
+    machine
+        .runs("dpkg --verify libjvmpi1:amd64 libjvmpi1:i386 libjvmpi-dev:amd64 libjvmpi-dev:i386")
 }
 
 /// A root directory with Debian, in which `/src` is the working directory.
@@ -140,18 +203,20 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Creates a root with the release archive in `/opt/jvmpi`, a JDK in `/jdk` and the examples' classes in
-    /// `/classes`.
-    fn with_archive(release: &str) -> Result<Self> {
+    /// Creates a root with the files of a release in `/files`, a JDK in `/jdk` and the examples' classes in `/classes`.
+    fn with_files(release: &str) -> Result<Self> {
         let mut machine = Self::new(release)?;
         machine.sees(harness::newest_jdk()?.home, "jdk")?;
         machine.sees(PathBuf::from(harness::example_classes()?), "classes")?;
-        let [made, _] = run(&mut harness::xtask(&["dist"]))?;
-        let archive = made.lines().next().ok_or("dist has made nothing")?;
-        let jvmpi = machine.directory.join("upper/opt/jvmpi");
-        fs::create_dir_all(&jvmpi).map_err(|e| format!("{}: {e}", jvmpi.display()))?;
-        let mut tar = Command::new("tar");
-        run(tar.args(["-xf", archive, "--strip-components=1", "-C"]).arg(&jvmpi))?;
+        let files = match env::var_os(harness::GIVEN) {
+            Some(given) => workspace_root().join(given),
+            None => {
+                let [made, _] = run(&mut harness::xtask(&["dist"]))?;
+                let archive = made.lines().next().ok_or("dist has made nothing")?;
+                PathBuf::from(archive).with_file_name("")
+            }
+        };
+        machine.sees(files, "files")?;
         Ok(machine)
     }
 
@@ -176,7 +241,10 @@ impl Machine {
         let mut unshare = Command::new("unshare");
         unshare.args(["--mount", "sh", "-e", "-c", &script]).env_clear();
         unshare.env("LINE", format!("cd /src\n{line}"));
-        unshare.env("PATH", "/rust/bin:/opt/jvmpi/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        unshare.env(
+            "PATH",
+            "/rust/bin:/venv/bin:/opt/jvmpi/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        );
         unshare.env("HOME", "/root").env("DEBIAN_FRONTEND", "noninteractive");
         // The crates come from the mounted registry.
         unshare.env("CARGO_HOME", "/cargo").env("CARGO_NET_OFFLINE", "true");

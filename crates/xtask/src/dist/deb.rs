@@ -1,219 +1,138 @@
-//! Builds the Debian packages: the library, the files for developers, and the command. Those with `Multi-Arch: same` can
-//! be installed for several architectures at once.
+//! Builds the Debian packages. Those with `Multi-Arch: same` can be installed for several architectures at once.
 
-use std::env;
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use compat_tests::machine::Machine;
-use flate2::{Compression, GzBuilder};
+use crate::product::{DOCUMENTATION, VERSION, run};
 
-use crate::product::{self, DOCUMENTATION, VERSION, run};
+use super::packages::{LICENSES, Layout, Package, Product, compress, maintainer};
 
 /// The revision of the packages. It is lower than that of any package that Debian itself would have.
 const REVISION: &str = "0jvmpi1";
-/// The variable with the address of the maintainer, as in Debian's own tools.
-const ADDRESS: &str = "DEBEMAIL";
 const SHARED: &str = "Multi-Arch: same\n";
 
 /// The findings of lintian in the package of the command that are as they should be.
 const OVERRIDES: &str = "# The pages of the documentation link to it by this name.\n\
                          jvmpi: wrong-name-for-upstream-changelog *\n";
 
-/// A package.
-struct Package {
-    name: &'static str,
-    /// Its section, and fields that only some packages have.
+/// Fields of the file `control`, and other control files.
+struct Control {
     section: &'static str,
+    /// Fields that only some packages have.
     fields: &'static str,
     depends: String,
-    summary: &'static str,
-    description: &'static str,
-    /// Its files in the tree of the archive, and their paths under `usr`.
-    files: Vec<(String, String)>,
-    /// Symbolic links under `usr`, and their targets.
-    links: Vec<(String, &'static str)>,
-    /// Other files under `usr`.
-    texts: Vec<(String, String)>,
-    /// Control files beside `control`.
-    control: &'static [(&'static str, &'static str)],
+    files: &'static [(&'static str, &'static str)],
 }
 
-/// The product for a machine, from which the packages are built.
-pub struct Product<'a> {
-    pub machine: &'a Machine,
-    /// The files, with the paths in the archive.
-    pub tree: &'a Path,
-    pub paths: Vec<&'a str>,
-    /// The version of glibc that the binaries need.
-    pub glibc: String,
-    /// The modification time of all files, in seconds since 1970.
-    pub time: &'a str,
+/// Builds the packages in this directory.
+pub fn packages(product: &Product<'_>, directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let debian = Debian(product);
+    debian
+        .all()?
+        .iter()
+        .map(|(package, control)| debian.build(package, control, directory))
+        .collect()
 }
 
-/// The licenses of other authors' packages. They differ between architectures, so they are not in `share/doc`.
-const LICENSES: &str = "THIRD-PARTY-LICENCES";
+/// The product in Debian's packages.
+struct Debian<'a>(&'a Product<'a>);
 
-impl Product<'_> {
-    /// Builds the packages in this directory.
-    pub fn packages(&self, directory: &Path) -> Result<Vec<PathBuf>, String> {
-        let [library, development, command] = [self.library(), self.development()?, self.command()];
-        [library, development, command].iter().map(|it| self.build(it, directory)).collect()
-    }
-
+impl Debian<'_> {
     fn version(&self) -> String {
         format!("{VERSION}-{REVISION}")
     }
 
-    fn needed_by_binaries(&self) -> String {
-        format!("libc6 (>= {}), libgcc-s1", self.glibc)
-    }
-
-    fn library(&self) -> Package {
-        let lib = self.lib();
-        Package {
-            name: "libjvmpi1",
-            section: "libs",
-            fields: SHARED,
-            depends: self.needed_by_binaries(),
-            summary: "JVMPI profiler agents on JDK 11 and later",
-            description: "libjvmpi lets unmodified agents of the Java Virtual Machine Profiler\n \
-                 Interface (JDK 1.2 to 5) run on today's JVMs. HPROF, the profiler of\n \
-                 JDK 1.2 to 8, is included as such an agent.\n",
-            files: [
-                ("lib/libjvmpi.so.1", "libjvmpi.so.1"),
-                ("lib/libhprof.so", "jvmpi/libhprof.so"),
-                (&*format!("{DOCUMENTATION}/{LICENSES}"), &*format!("jvmpi/{LICENSES}")),
-            ]
-            .map(|(from, to)| (from.to_owned(), format!("{lib}/{to}")))
-            .to_vec(),
-            // JVMs load it from here, and it finds HPROF beside itself.
-            links: vec![(format!("{lib}/jvmpi/libjvmpi.so"), "../libjvmpi.so.1")],
-            texts: Vec::new(),
-            control: &[
-                ("shlibs", "libjvmpi 1 libjvmpi1\n"),
-                ("triggers", "activate-noawait ldconfig\n"),
-            ],
+    fn layout(&self) -> Layout {
+        Layout {
+            names: ["libjvmpi1", "libjvmpi-dev", "jvmpi"],
+            lib: format!("lib/{}", self.0.machine.multiarch()),
+            // Debian's zsh reads another directory.
+            zsh: "share/zsh/vendor-completions",
         }
     }
 
-    fn development(&self) -> Result<Package, String> {
-        let lib = self.lib();
-        let same = |path: &str| (path.to_owned(), path.to_owned());
-        let mut files = vec![same("include/jvmpi.h")];
-        files.push(("lib/libjvmpi.a".into(), format!("{lib}/libjvmpi.a")));
-        for path in self.under(&format!("{DOCUMENTATION}/examples/")) {
-            let at = path.replace(DOCUMENTATION, "share/doc/libjvmpi-dev");
-            files.push((path, at));
-        }
-        let texts = product::build_files(&lib)?;
-        Ok(Package {
-            name: "libjvmpi-dev",
-            section: "libdevel",
-            fields: SHARED,
-            depends: format!("libjvmpi1 (= {})", self.version()),
-            summary: "JVMPI profiler agents on JDK 11 and later (development files)",
-            description: "The header jvmpi.h, the library for programs that embed a JVM, files for\n \
-                 pkg-config and CMake, and examples.\n",
-            files,
-            links: vec![(format!("{lib}/libjvmpi.so"), "libjvmpi.so.1")],
-            texts,
-            control: &[],
-        })
+    /// Returns the packages. Nothing was ever released with other names or other contents of packages, so they need
+    /// no `Breaks`, `Replaces` or `Conflicts`.
+    fn all(&self) -> Result<[(Package, Control); 3], String> {
+        let [library, development, mut command] = self.0.packages(&self.layout())?;
+        command.texts.push(("share/lintian/overrides/jvmpi".into(), OVERRIDES.into()));
+        let needed_by_binaries = format!("libc6 (>= {}), libgcc-s1", self.0.glibc);
+        let same_library = format!("libjvmpi1 (= {})", self.version());
+        Ok([
+            (
+                library,
+                Control {
+                    section: "libs",
+                    fields: SHARED,
+                    depends: needed_by_binaries.clone(),
+                    files: &[
+                        ("shlibs", "libjvmpi 1 libjvmpi1\n"),
+                        ("triggers", "activate-noawait ldconfig\n"),
+                    ],
+                },
+            ),
+            (
+                development,
+                Control {
+                    section: "libdevel",
+                    fields: SHARED,
+                    depends: same_library.clone(),
+                    files: &[],
+                },
+            ),
+            (
+                command,
+                Control {
+                    section: "java",
+                    fields: "Suggests: default-jre-headless, libjvmpi-dev\n",
+                    depends: format!("{needed_by_binaries}, {same_library}"),
+                    files: &[],
+                },
+            ),
+        ])
     }
 
-    fn command(&self) -> Package {
-        // Debian's zsh reads another directory.
-        let at = |path: &str| path.replace("zsh/site-functions", "zsh/vendor-completions");
-        let examples = format!("{DOCUMENTATION}/examples/");
-        let ours = ["bin/", "share/"].map(|directory| self.under(directory)).concat();
-        // The licenses are in `copyright` and in the package of the library.
-        let own = |path: &String| !path.starts_with(&examples) && !path.contains("/LICENSE-");
-        let own = |path: &String| own(path) && !path.ends_with(LICENSES);
-        Package {
-            name: "jvmpi",
-            section: "java",
-            fields: "Suggests: default-jre-headless, libjvmpi-dev\n",
-            depends: format!("{}, libjvmpi1 (= {})", self.needed_by_binaries(), self.version()),
-            summary: "profiler for Java programs, and command for JVMPI agents",
-            description: "The command jvmpi records profiles of Java programs, also of running ones,\n \
-                 as HTML pages, flame graphs, for pprof or in the formats of HPROF. It runs\n \
-                 and checks agents of the Java Virtual Machine Profiler Interface.\n",
-            files: ours.into_iter().filter(own).map(|path| (path.clone(), at(&path))).collect(),
-            links: Vec::new(),
-            texts: vec![("share/lintian/overrides/jvmpi".into(), OVERRIDES.into())],
-            control: &[],
-        }
-    }
-
-    /// Returns the directory of libraries under `usr`.
-    fn lib(&self) -> String {
-        format!("lib/{}", self.machine.multiarch())
-    }
-
-    /// Returns the files of the archive below a directory.
-    fn under(&self, directory: &str) -> Vec<String> {
-        let found = self.paths.iter().filter(|path| path.starts_with(directory));
-        found.map(|path| (*path).to_owned()).collect()
-    }
-
-    fn build(&self, package: &Package, directory: &Path) -> Result<PathBuf, String> {
+    fn build(
+        &self,
+        package: &Package,
+        control: &Control,
+        directory: &Path,
+    ) -> Result<PathBuf, String> {
         let root = directory.join(format!("{}-deb", package.name));
         let _ = fs::remove_dir_all(&root);
         self.write_files(package, &root)?;
-        self.write_control(package, &root)?;
-        let name = format!("{}_{}_{}.deb", package.name, self.version(), self.machine.name);
+        self.write_control(package, control, &root)?;
+        let name = format!("{}_{}_{}.deb", package.name, self.version(), self.0.machine.name);
         let made = directory.join(name);
-        let mut find = Command::new("find");
-        find.arg(&root).args(["-exec", "touch", "-h", "-d", &format!("@{}", self.time), "{}", "+"]);
-        run(&mut find)?;
+        self.0.set_times(&root)?;
         let mut deb = Command::new("dpkg-deb");
         deb.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&made);
-        run(deb.env("SOURCE_DATE_EPOCH", self.time))?;
+        run(deb.env("SOURCE_DATE_EPOCH", self.0.time))?;
         fs::remove_dir_all(&root).map_err(|e| format!("{}: {e}", root.display()))?;
         Ok(made)
     }
 
     /// Writes the files that the package installs.
     fn write_files(&self, package: &Package, root: &Path) -> Result<(), String> {
-        let usr = root.join("usr");
-        let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
-        let create = |path: &str| {
-            let path = usr.join(path);
-            let parent = path.parent().unwrap_or(&usr);
-            fs::create_dir_all(parent).map_err(|e| failed(parent, e)).map(|()| path)
-        };
-        for (from, to) in &package.files {
-            let (from, to) = (self.tree.join(from), create(to)?);
-            fs::copy(&from, &to).map_err(|e| failed(&from, e))?;
-            if to.strip_prefix(&usr).is_ok_and(|to| to.starts_with("share/man")) {
-                compress(&to)?;
-            }
-        }
-        for (path, to) in &package.links {
-            let path = create(path)?;
-            symlink(to, &path).map_err(|e| failed(&path, e))?;
-        }
-        let documentation = format!("share/doc/{}", package.name);
-        let own = [
-            (format!("{documentation}/copyright"), self.copyright()?),
-            (format!("{documentation}/changelog.Debian"), self.changelog()?),
-        ];
-        for (path, text) in package.texts.iter().chain(&own) {
-            let path = create(path)?;
-            fs::write(&path, text).map_err(|e| failed(&path, e))?;
-            if path.ends_with("changelog.Debian") {
-                compress(&path)?;
-            }
-        }
-        Ok(())
+        self.0.write_files(package, root)?;
+        let documentation = root.join("usr/share/doc").join(package.name);
+        let failed = |e: std::io::Error| format!("{}: {e}", documentation.display());
+        fs::create_dir_all(&documentation).map_err(failed)?;
+        fs::write(documentation.join("copyright"), self.copyright()?).map_err(failed)?;
+        let changelog = documentation.join("changelog.Debian");
+        fs::write(&changelog, self.changelog()?).map_err(failed)?;
+        compress(&changelog)
     }
 
-    fn write_control(&self, package: &Package, root: &Path) -> Result<(), String> {
-        let Package { name, section, fields, depends, summary, description, .. } = package;
+    fn write_control(
+        &self,
+        package: &Package,
+        control: &Control,
+        root: &Path,
+    ) -> Result<(), String> {
+        let Package { name, summary, description, .. } = package;
+        let Control { section, fields, depends, files } = control;
         let usr = root.join("usr");
         let size = run(Command::new("du").args(["-sk", "--apparent-size"]).arg(&usr))?;
         let size = size.split_whitespace().next().unwrap_or_default();
@@ -228,11 +147,11 @@ impl Product<'_> {
              Section: {section}\n\
              Priority: optional\n\
              {fields}\
-             Description: {summary}\n \
-             {description}",
+             Description: {summary}\n{description}",
             version = self.version(),
-            architecture = self.machine.name,
+            architecture = self.0.machine.name,
             maintainer = maintainer(),
+            description = paragraph(description),
         );
         let control = root.join("DEBIAN");
         let failed = |e: std::io::Error| format!("{}: {e}", control.display());
@@ -242,8 +161,7 @@ impl Product<'_> {
             .args(["-ec", "find usr -type f | LC_ALL=C sort | tr '\\n' '\\0' | xargs -0 md5sum"]))?;
         fs::write(control.join("md5sums"), sums).map_err(failed)?;
         fs::write(control.join("control"), text).map_err(failed)?;
-        package
-            .control
+        files
             .iter()
             .try_for_each(|(name, text)| fs::write(control.join(name), text).map_err(failed))
     }
@@ -251,7 +169,7 @@ impl Product<'_> {
     /// Returns the licenses in Debian's format.
     fn copyright(&self) -> Result<String, String> {
         let read = |name: &str| {
-            let path = self.tree.join(DOCUMENTATION).join(name);
+            let path = self.0.tree.join(DOCUMENTATION).join(name);
             fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
         };
         let mit = paragraph(&read("LICENSE-MIT")?);
@@ -271,7 +189,8 @@ impl Product<'_> {
     }
 
     fn changelog(&self) -> Result<String, String> {
-        let date = run(Command::new("date").args(["-u", "-R", "-d", &format!("@{}", self.time)]))?;
+        let date =
+            run(Command::new("date").args(["-u", "-R", "-d", &format!("@{}", self.0.time)]))?;
         Ok(format!(
             "jvmpi ({}) unstable; urgency=medium\n\n  \
              * Release {VERSION}: /usr/share/doc/jvmpi/CHANGELOG.md lists the changes.\n\n \
@@ -280,12 +199,6 @@ impl Product<'_> {
             maintainer()
         ))
     }
-}
-
-/// Returns the name and the address of the maintainer.
-fn maintainer() -> String {
-    let address = env::var(ADDRESS).unwrap_or_else(|_| "jvmpi@localhost".into());
-    format!("The jvmpi developers <{address}>")
 }
 
 /// Indents a text as the value of a field. A line with a single dot stands for an empty line.
@@ -297,20 +210,10 @@ fn paragraph(text: &str) -> String {
     text.trim_end().lines().map(line).collect()
 }
 
-/// Replaces a file by a compressed one, which has neither a name nor a time inside.
-fn compress(path: &Path) -> Result<(), String> {
-    let failed = |e: std::io::Error| format!("{}: {e}", path.display());
-    let mut name = path.as_os_str().to_owned();
-    name.push(".gz");
-    let mut encoder = GzBuilder::new().write(Vec::new(), Compression::best());
-    encoder.write_all(&fs::read(path).map_err(failed)?).map_err(failed)?;
-    fs::write(name, encoder.finish().map_err(failed)?).map_err(failed)?;
-    fs::remove_file(path).map_err(failed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compat_tests::machine::Machine;
     use std::collections::BTreeMap;
 
     /// Writes a tree whose files differ between machines, and returns the files of the packages that may be installed
@@ -341,10 +244,11 @@ mod tests {
             time: "1000000000",
         };
         let mut files = BTreeMap::new();
-        for package in [product.library(), product.development().unwrap()] {
-            assert!(package.fields.contains(SHARED));
+        let debian = Debian(&product);
+        let all = debian.all().unwrap();
+        for (package, _) in all.iter().filter(|(_, control)| control.fields.contains(SHARED)) {
             let root = scratch.join(format!("{}-{}", package.name, machine.name));
-            product.write_files(&package, &root).unwrap();
+            debian.write_files(package, &root).unwrap();
             let found =
                 run(Command::new("find").arg(&root).args(["-type", "f", "-o", "-type", "l"]));
             for path in found.unwrap().lines().map(Path::new) {

@@ -1,6 +1,8 @@
 //! `cargo xtask dist`: builds release archives. They are reproducible: the same sources and tools yield the same bytes.
 
 mod deb;
+mod packages;
+mod rpm;
 mod wheel;
 
 use std::env;
@@ -10,6 +12,7 @@ use std::process::Command;
 
 use compat_tests::machine::Machine;
 use compat_tests::{cargo, target_dir, text, workspace_root};
+use serde_json::Value;
 
 use crate::jdk::machine;
 use crate::options::Options;
@@ -24,6 +27,8 @@ const LIBRARY: &str = "lib/libjvmpi.so.1";
 const LARGEST: u64 = 2 << 20;
 /// The libraries that the command contains if it is a single file, by the names with which it unpacks them.
 const EMBEDDED: [(&str, &str); 2] = [("libjvmpi.so", LIBRARY), ("libhprof.so", "lib/libhprof.so")];
+/// The public key of the signatures of releases, for minisign.
+const PUBLIC_KEY: &str = "packaging/minisign.pub";
 /// Makes sha2 use no vector instructions, which need an aligned stack.
 const SHA2_WITHOUT_VECTORS: &str = "--cfg=sha2_backend=\"soft\"";
 
@@ -126,8 +131,26 @@ fn release_date(changelog: &str) -> Option<&str> {
     changelog.lines().find_map(|line| line.strip_prefix(&head))
 }
 
-/// Checks that the sources are those of a release: the changelog has a date, and the commit has the tag.
+/// Checks that the sources are those of a release: the changelog has a date, the commit has the tag, users find the
+/// sources of each package, and the key for signatures.
 fn is_released() -> Result<(), String> {
+    let mut metadata = cargo();
+    metadata.args(["metadata", "--no-deps", "--locked", "--format-version=1"]);
+    let metadata = run(metadata.current_dir(workspace_root()))?;
+    let metadata = serde_json::from_str(&metadata).map_err(|e| format!("cargo metadata: {e}"))?;
+    let lacking = without_repository(&metadata);
+    if !lacking.is_empty() {
+        return Err(format!(
+            "no `repository` in the Cargo.toml of {}: set it in [workspace.package] of Cargo.toml, and \
+             `repository.workspace = true` there",
+            lacking.join(", ")
+        ));
+    }
+    if !workspace_root().join(PUBLIC_KEY).is_file() {
+        return Err(format!(
+            "no {PUBLIC_KEY}: RELEASING.md says how to make the key for signatures"
+        ));
+    }
     let changelog = workspace_root().join("CHANGELOG.md");
     let changelog =
         fs::read_to_string(&changelog).map_err(|e| format!("{}: {e}", changelog.display()))?;
@@ -141,6 +164,14 @@ fn is_released() -> Result<(), String> {
         return Ok(());
     }
     Err(format!("this commit has no tag v{VERSION}; --dry-run builds without it"))
+}
+
+/// Returns the names of the published packages whose manifests do not say where the sources are.
+fn without_repository(metadata: &Value) -> Vec<&str> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    // `"publish": null` means that any registry may have it.
+    let published = packages.filter(|package| package["publish"].is_null());
+    published.filter(|it| it["repository"].is_null()).filter_map(|it| it["name"].as_str()).collect()
 }
 
 /// Runs `cargo xtask release`: builds the archives of a release, with a file of their checksums. The arguments are those
@@ -174,22 +205,25 @@ impl Archives<'_> {
         }
         self.is_small(&tree.join(LIBRARY))?;
         let glibc = self.glibc(&files, &tree)?;
-        let product = deb::Product {
+        let product = packages::Product {
             machine: self.build.machine,
             tree: &tree,
             paths: files.iter().map(|file| file.path.as_str()).collect(),
             glibc: product::version(&glibc),
             time: &self.time,
         };
-        // The JVMs of Debian need glibc.
+        // The JVMs of Debian and Fedora need glibc.
         let packages = if self.build.machine.is_musl() {
             Vec::new()
         } else {
-            product.packages(&self.directory)?
+            let mut packages = deb::packages(&product, &self.directory)?;
+            packages.extend(rpm::packages(&product, &self.directory)?);
+            packages
         };
         let single = self.single(&tree)?;
         let wheel = wheel::build(self.build.machine, &tree, &self.directory)?;
-        let mut made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, single, wheel];
+        let bill = self.bill(&tree)?;
+        let mut made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, single, wheel, bill];
         made.extend(packages);
         for tree in [tree, symbols] {
             fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
@@ -281,6 +315,14 @@ impl Archives<'_> {
         Ok(made)
     }
 
+    /// Copies the list of components, which tools read without unpacking an archive.
+    fn bill(&self, tree: &Path) -> Result<PathBuf, String> {
+        let from = tree.join(product::DOCUMENTATION).join("sbom.cdx.json");
+        let to = self.directory.join(format!("{}.cdx.json", self.name));
+        fs::copy(&from, &to).map_err(|e| format!("{}: {e}", from.display()))?;
+        Ok(to)
+    }
+
     /// Packs a directory of `target/dist`.
     fn tar(&self, name: &str) -> Result<PathBuf, String> {
         let archive = self.directory.join(format!("{name}.tar.gz"));
@@ -312,5 +354,15 @@ mod tests {
             let section = format!("[target.{}]\nrustflags = ['{flag}']", machine.target);
             assert!(include_str!("../../../../.cargo/config.toml").contains(&section), "{section}");
         }
+    }
+
+    #[test]
+    fn released_packages_need_a_repository() {
+        let metadata = serde_json::json!({"packages": [
+            {"name": "public", "publish": null, "repository": "https://example.org"},
+            {"name": "lacking", "publish": null, "repository": null},
+            {"name": "private", "publish": [], "repository": null},
+        ]});
+        assert_eq!(without_repository(&metadata), ["lacking"]);
     }
 }

@@ -14,6 +14,9 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 pub type Result<T = (), E = String> = std::result::Result<T, E>;
 
+/// The environment variable with a folder of archives from `cargo xtask dist`, to be tested in place of new ones.
+pub const GIVEN: &str = "JVMPI_ARCHIVES";
+
 /// A case: its name, the tools that it needs, and its function.
 pub type Case = (&'static str, &'static [&'static str], fn() -> Result);
 
