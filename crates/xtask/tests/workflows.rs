@@ -1,4 +1,4 @@
-//! Checks the workflows of CI.
+//! Checks the workflows of CI, and the signatures of releases.
 
 mod harness;
 
@@ -9,10 +9,11 @@ use std::process::{Command, ExitCode};
 use compat_tests::workspace_root;
 use harness::{Case, Result, run};
 
-const CASES: [Case; 3] = [
+const CASES: [Case; 4] = [
     ("actionlint_accepts_the_workflows", &["actionlint"], actionlint_accepts_the_workflows),
     ("actions_are_pinned_by_commit", &[], actions_are_pinned_by_commit),
     ("jobs_have_timeouts", &[], jobs_have_timeouts),
+    ("release_is_signed_only_if_complete", &["minisign"], release_is_signed_only_if_complete),
 ];
 
 fn main() -> ExitCode {
@@ -78,4 +79,48 @@ fn jobs_have_timeouts() -> Result {
         }
     }
     Ok(())
+}
+
+/// Signs a release as its workflow does, with a key made here.
+fn release_is_signed_only_if_complete() -> Result {
+    let directory = harness::scratch("workflows", "release")?;
+    let key = |name: &str| directory.with_file_name(name);
+    let mut generate = Command::new("minisign");
+    generate.args(["-G", "-f", "-W", "-p"]).arg(key("public")).arg("-s").arg(key("secret"));
+    run(&mut generate)?;
+    let write = |name: &str, text: &str| {
+        fs::write(directory.join(name), text).map_err(|e| format!("{name}: {e}"))
+    };
+    let sign = || {
+        let mut sign = Command::new(workspace_root().join(".ci/sign"));
+        run(sign.arg(&directory).arg(key("secret")))
+    };
+    let verify = || {
+        let mut verify = Command::new("minisign");
+        run(verify.args(["-V", "-p"]).arg(key("public")).arg("-m").arg(directory.join("a.sha256")))
+    };
+    let fails = |result: Result<[String; 2]>, because: &str| match result {
+        Ok(_) => Err(format!("no failure because of {because}")),
+        Err(why) if why.contains(because) => Ok(()),
+        Err(why) => Err(format!("{why} does not name {because}")),
+    };
+
+    write("a.tar.gz", "archive")?;
+    fails(sign(), "no *.sha256")?;
+    let [sums, _] = run(Command::new("sha256sum").arg("a.tar.gz").current_dir(&directory))?;
+    write("a.sha256", &sums)?;
+    write("extra", "")?;
+    fails(sign(), "extra is in no list")?;
+    fs::remove_file(directory.join("extra")).map_err(|e| e.to_string())?;
+    write("a.tar.gz", "other")?;
+    fails(sign(), "a.tar.gz: FAILED")?;
+    write("a.tar.gz", "archive")?;
+
+    sign()?;
+    let [said, _] = verify()?;
+    if !said.contains("Trusted comment: a.sha256") {
+        return Err(format!("minisign prints {said}"));
+    }
+    write("a.sha256", &sums.replace("a.tar.gz", "b.tar.gz"))?;
+    fails(verify(), "Signature verification failed")
 }
