@@ -7,6 +7,8 @@ use std::process::Command;
 use compat_tests::machine::Machine;
 use compat_tests::{cargo, machine_dir, target_dir, workspace_root};
 
+use super::musl;
+
 /// The version of the product.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -95,7 +97,7 @@ impl Build {
             cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env(linker, path);
         } else if self.target().is_some() && env::var_os(&linker).is_none() {
             let usual = || Ok(PathBuf::from(self.machine.compiler()));
-            let special = || super::linker(self.machine, &target_dir().join("linker"));
+            let special = || musl::linker(self.machine, &target_dir().join("linker"));
             let path = if self.machine.is_musl() { special() } else { usual() };
             cargo.env(linker, path?);
         }

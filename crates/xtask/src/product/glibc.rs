@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,6 +14,7 @@ use compat_tests::machine::Machine;
 use compat_tests::text;
 
 use super::build::{Build, run};
+use super::script::{file, script};
 
 /// The oldest supported version of glibc. Rust's standard library needs this version, and so do JDKs.
 pub const OLDEST_GLIBC: [u32; 2] = [2, 17];
@@ -71,24 +71,6 @@ pub fn linker(machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
         text(&stubs.directory)?
     );
     script(&stubs.directory, &command)
-}
-
-/// Creates the linker in `directory`: a script that executes this command.
-pub fn script(directory: &Path, command: &str) -> Result<PathBuf, String> {
-    // rustc derives the kind of linker from the name.
-    let linker = file(directory, "cc", &format!("#!/bin/sh\nexec {command}\n"))?;
-    let executable = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(&linker, executable).map_err(|e| format!("{}: {e}", linker.display()))?;
-    Ok(linker)
-}
-
-/// Writes a file in `directory`, which is created if it is missing.
-pub fn file(directory: &Path, name: &str, content: &str) -> Result<PathBuf, String> {
-    let path = directory.join(name);
-    fs::create_dir_all(directory)
-        .and_then(|()| fs::write(&path, content))
-        .map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(path)
 }
 
 /// Returns the newest glibc version among the symbols that a binary needs.

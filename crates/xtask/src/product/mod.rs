@@ -5,6 +5,7 @@ mod build;
 mod components;
 mod glibc;
 mod musl;
+mod script;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use compat_tests::machine::Machine;
 use compat_tests::text;
 
-use super::glibc::{file, script};
+use super::script::{file, script};
 
 /// Returns a linker for this machine. It is created in `directory`, with its files.
 ///
