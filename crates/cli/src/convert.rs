@@ -1,4 +1,4 @@
-//! `jvmpi convert`: a profile in another format.
+//! `jvmpi convert`: a profile in another format, or as tables.
 
 use crate::failure::Failure;
 use crate::output::{NewFile, Output};
@@ -11,18 +11,21 @@ use std::process::ExitCode;
 ///
 /// The input is an HPROF file, text or binary. The name of the output selects the format: .txt (HPROF text),
 /// .hprof (HPROF binary), .collapsed (one stack per line), .svg (a flame graph), .pb.gz (for pprof), .json
-/// (for speedscope) or .html (a report, as jvmpi report writes it).
+/// (for speedscope) or .html (a report, as jvmpi report writes it). With .parquet or --to parquet, the output is a
+/// directory of tables in Parquet files for SQL, with the objects of a heap dump.
 #[derive(clap::Args)]
-#[command(after_help = "Example: jvmpi convert java.hprof.txt profile.svg")]
+#[command(
+    after_help = "Examples:\n  jvmpi convert java.hprof.txt profile.svg\n  jvmpi convert heap.hprof --to parquet heap"
+)]
 pub struct Arguments {
     /// The profile
     #[arg(value_name = "IN")]
     from: PathBuf,
-    /// Output file; - for standard output, with --format
+    /// Output file; - for standard output, with --format; a new directory for Parquet
     #[arg(value_name = "OUT")]
     to: PathBuf,
     /// Format of OUT, whatever its name: one of the endings, without the dot
-    #[arg(long, value_name = "ENDING")]
+    #[arg(long, visible_alias = "to", value_name = "ENDING")]
     format: Option<String>,
     /// Weight of the stacks; by default the first of these with data in the profile
     #[arg(long, value_parser = Weight::ALL.map(Weight::name))]
@@ -31,10 +34,22 @@ pub struct Arguments {
     /// it has shrunk
     #[arg(long, value_name = "OLDER")]
     base: Option<PathBuf>,
+    /// Add to the tables in the directory OUT, with a folder for each host, day and hour (Parquet)
+    #[arg(long)]
+    partition: bool,
+    /// A row of the table label (Parquet); host=NAME sets the host in place of this machine's name
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    label: Vec<(String, String)>,
 }
 
 /// `jvmpi convert`.
 pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.is_to_parquet() {
+        return to_parquet(arguments);
+    }
+    if arguments.partition || !arguments.label.is_empty() {
+        return Err("--partition and --label are for Parquet: add --to parquet".into());
+    }
     let to_standard_output = arguments.to == Path::new("-");
     let format = match &arguments.format {
         Some(ending) => Format::of_path(Path::new(&format!("-.{ending}")))
@@ -70,6 +85,64 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
         eprintln!("jvmpi: warning: {}: {line}", arguments.from.display());
     }
     Ok(if file.problem().is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Arguments {
+    fn is_to_parquet(&self) -> bool {
+        let ends_so = self.to.extension().is_some_and(|it| it.eq_ignore_ascii_case("parquet"));
+        self.format.as_ref().map_or(ends_so, |format| format.eq_ignore_ascii_case("parquet"))
+    }
+}
+
+/// Writes tables into a directory.
+#[cfg(feature = "parquet")]
+fn to_parquet(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.weight.is_some() || arguments.base.is_some() {
+        return Err("--weight and --base are not for Parquet: the tables have all weights".into());
+    }
+    if arguments.to == Path::new("-") {
+        return Err("- cannot be Parquet, which is a directory: name one".into());
+    }
+    let (hosts, labels): (Vec<_>, Vec<_>) =
+        arguments.label.iter().cloned().partition(|(key, _)| key == "host");
+    let host = match hosts.into_iter().next_back() {
+        Some((_, name)) => name,
+        None => this_host()?,
+    };
+    let options =
+        jvmpi_parquet::Options { host: &host, labels: &labels, partition: arguments.partition };
+    let (from, file) = (&arguments.from, open(&arguments.from)?);
+    let cut = jvmpi_parquet::write(from, &file, &arguments.to, &options)
+        .map_err(|error| format!("cannot write {}: {error}", arguments.to.display()))?;
+    let problem = file.problem().or(cut.as_ref());
+    if let Some(problem) = problem {
+        eprintln!("jvmpi: warning: {}: {problem}", from.display());
+    }
+    Ok(if problem.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn to_parquet(_: &Arguments) -> Result<ExitCode, Failure> {
+    Err("this jvmpi was built without Parquet: build jvmpi-cli with its default features".into())
+}
+
+/// Returns the name of this machine.
+#[cfg(feature = "parquet")]
+fn this_host() -> Result<String, String> {
+    const NAME: &str = "/proc/sys/kernel/hostname";
+    let name = std::fs::read_to_string(NAME)
+        .map_err(|error| format!("{NAME}: {error}; add --label host=NAME"))?;
+    Ok(name.trim_end().to_owned())
+}
+
+/// Parses a label.
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() && (key != "host" || !value.is_empty()) => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => Err("a label is KEY=VALUE, as in release=1.2".to_owned()),
+    }
 }
 
 /// Returns the name of the file in pages.

@@ -69,6 +69,11 @@ impl Analysis {
         self.retained[0]
     }
 
+    /// Returns true if a root reaches the object.
+    pub fn reaches(&self, object: u32) -> bool {
+        self.dominators.position(object).is_some()
+    }
+
     /// Returns the bytes that an object retains; 0 if no root reaches it.
     pub fn retained(&self, object: u32) -> u64 {
         self.dominators.position(object).map_or(0, |position| self.retained[position])

@@ -47,28 +47,24 @@ impl Collector {
             Record::Instance(instance) => {
                 let kind = self.builder.kind(or_unknown(instance.class_name));
                 self.builder.object(instance.id.0, kind, instance.size);
-                self.builder.reference(self.to_class, instance.class.0);
-                for field in instance.fields {
-                    self.value(field.name, field.value);
-                }
             }
             Record::Objects(array) => {
                 let kind = self.builder.kind(&array.type_name());
                 self.builder.object(array.id.0, kind, array.size);
-                let class = match array.array_class {
-                    ObjectId(0) => array.class,
-                    class => class,
-                };
-                self.builder.reference(self.to_class, class.0);
-                for (index, element) in array.elements.iter() {
-                    self.builder.reference(Label::element(index), element.0);
-                }
             }
             Record::Primitives(array) => {
                 let kind = self.builder.kind(&type_name(array.of_type.array_name()));
                 self.builder.object(array.id.0, kind, array.size);
             }
         }
+        references(record, |slot, to| {
+            let label = match slot {
+                Slot::ClassOf => self.to_class,
+                Slot::Field(name) => self.builder.label(name),
+                Slot::Element(index) => Label::element(index),
+            };
+            self.builder.reference(label, to.0);
+        });
     }
 
     fn root(&mut self, root: &Root<'_>) {
@@ -92,30 +88,6 @@ impl Collector {
         self.classes.insert(class.id, (kind, class.superclass));
         self.builder.object(class.id.0, self.class, 0);
         self.builder.name(&type_name(name));
-        for (label, id) in [
-            ("<super>", class.superclass),
-            ("<loader>", class.loader),
-            ("<signers>", class.signers),
-            ("<protection domain>", class.protection_domain),
-        ] {
-            self.value(label, Value::Reference(id));
-        }
-        for constant in class.constants {
-            self.value("<constant pool>", constant.value);
-        }
-        for field in class.statics {
-            self.value(field.name, field.value);
-        }
-    }
-
-    /// Adds a field of the last object.
-    fn value(&mut self, name: &str, value: Value) {
-        if let Value::Reference(to) = value
-            && to != ObjectId(0)
-        {
-            let label = self.builder.label(name);
-            self.builder.reference(label, to.0);
-        }
     }
 
     /// Returns the graph, in which weak and phantom references keep nothing alive.
@@ -144,7 +116,67 @@ impl Collector {
     }
 }
 
-fn or_unknown(name: &str) -> &str {
+/// The place of a reference in an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot<'a> {
+    /// The class of an instance or of an array.
+    ClassOf,
+    /// A field; of a class also its loader and the like, with a name in angle brackets.
+    Field(&'a str),
+    /// An element of an array.
+    Element(u32),
+}
+
+/// Passes the references of the object of a record that are not NULL, with their places in it.
+pub fn references<'a>(record: &Record<'a>, mut each: impl FnMut(Slot<'a>, ObjectId)) {
+    let mut pass = |slot, to| {
+        if to != ObjectId(0) {
+            each(slot, to);
+        }
+    };
+    match record {
+        Record::Root(_) | Record::Primitives(_) => {}
+        Record::Class(class) => {
+            for (name, to) in [
+                ("<super>", class.superclass),
+                ("<loader>", class.loader),
+                ("<signers>", class.signers),
+                ("<protection domain>", class.protection_domain),
+            ] {
+                pass(Slot::Field(name), to);
+            }
+            let constants = class.constants.iter();
+            let constants = constants.map(|constant| ("<constant pool>", constant.value));
+            let statics = class.statics.iter().map(|field| (field.name, field.value));
+            for (name, value) in constants.chain(statics) {
+                if let Value::Reference(to) = value {
+                    pass(Slot::Field(name), to);
+                }
+            }
+        }
+        Record::Instance(instance) => {
+            pass(Slot::ClassOf, instance.class);
+            for field in instance.fields {
+                if let Value::Reference(to) = field.value {
+                    pass(Slot::Field(field.name), to);
+                }
+            }
+        }
+        Record::Objects(array) => {
+            let class = match array.array_class {
+                ObjectId(0) => array.class,
+                class => class,
+            };
+            pass(Slot::ClassOf, class);
+            for (index, element) in array.elements.iter() {
+                pass(Slot::Element(index), element);
+            }
+        }
+    }
+}
+
+/// Returns the name of a class, or a text that says that the dump has no name.
+pub fn or_unknown(name: &str) -> &str {
     if name.is_empty() { "<Unknown>" } else { name }
 }
 

@@ -11,7 +11,7 @@ mod graph;
 mod paths;
 
 pub use analysis::{Analysis, Class, Referrer, Retained, referrers};
-pub use collector::{Collector, read};
+pub use collector::{Collector, Slot, or_unknown, read, references};
 pub use dominators::Dominators;
 pub use graph::{Builder, Graph, Kind, Label, Root, TooLarge};
 pub use paths::{Path, Paths, Step};

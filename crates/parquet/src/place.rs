@@ -1,0 +1,135 @@
+//! The files of the tables: their names, and how they get them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jvmpi_formats::planted::{Planted, is_planted};
+use jvmpi_formats::profile::Time;
+use tempfile::NamedTempFile;
+
+/// The places of the files of one conversion. They get their names when all of them are whole, so that no reader sees
+/// half of a file.
+#[derive(Debug)]
+pub struct Place {
+    directory: PathBuf,
+    /// The folders below that of a table, and the name of the files in them; none without partitions.
+    partition: Option<(String, String)>,
+}
+
+/// The properties of a profile that select its partition.
+#[derive(Clone, Copy, Debug)]
+pub struct Partition<'a> {
+    /// The name of the host.
+    pub host: &'a str,
+    /// The start of the profile.
+    pub started: Time,
+    /// The ID of the profile.
+    pub profile_id: i64,
+}
+
+impl Place {
+    /// Creates the directory if there is none. Without a partition it must be empty.
+    ///
+    /// # Errors
+    /// Returns the error of the file system, or an error if the directory has files or is another user's in a
+    /// directory for everybody.
+    pub fn new(directory: &Path, partition: Option<Partition<'_>>) -> io::Result<Self> {
+        if let Ok(entry) = fs::symlink_metadata(directory)
+            && is_planted(directory, &entry)
+        {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, Planted));
+        }
+        fs::create_dir_all(directory)?;
+        if partition.is_none() && fs::read_dir(directory)?.next().is_some() {
+            let what = "the directory is not empty: name a new one, or add --partition";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+        }
+        let partition = partition.map(|partition| {
+            let (date, hour) = date_and_hour(partition.started);
+            let host = escaped(partition.host);
+            let file = format!("{:016x}.parquet", partition.profile_id);
+            (format!("host={host}/date={date}/hour={hour}"), file)
+        });
+        Ok(Self { directory: directory.to_owned(), partition })
+    }
+
+    /// Creates the file of a table under a temporary name. Spark and DuckDB ignore files whose names begin with a dot.
+    ///
+    /// # Errors
+    /// Returns the error of the file system.
+    pub fn file(&self) -> io::Result<NamedTempFile> {
+        tempfile::Builder::new().prefix(".").suffix(".part").tempfile_in(&self.directory)
+    }
+
+    /// Gives the file of a table its name. It replaces an older file of the same profile.
+    ///
+    /// # Errors
+    /// Returns the error of the file system.
+    pub fn finish(&self, table: &str, file: NamedTempFile) -> io::Result<()> {
+        let path = match &self.partition {
+            None => self.directory.join(format!("{table}.parquet")),
+            Some((folders, name)) => {
+                let folder = self.directory.join(table).join(folders);
+                fs::create_dir_all(&folder)?;
+                folder.join(name)
+            }
+        };
+        file.persist(path)?;
+        Ok(())
+    }
+}
+
+/// Returns a name as Hive writes it in the name of a folder.
+fn escaped(name: &str) -> String {
+    let keeps = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._".contains(byte);
+    let escape = |byte: u8| match byte {
+        byte if keeps(&byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    name.bytes().map(escape).collect()
+}
+
+/// Returns the date and the hour of a moment in UTC.
+fn date_and_hour(time: Time) -> (String, u64) {
+    const DAYS_IN_400_YEARS: u64 = 146_097;
+    let hours = time.0 / 3_600_000;
+    // Years begin in March here, so that the leap day is the last day of a year; day 0 is 0000-03-01.
+    let day = hours / 24 + 719_468;
+    let day_of_era = day % DAYS_IN_400_YEARS;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = day / DAYS_IN_400_YEARS * 400 + year_of_era + u64::from(month <= 2);
+    (format!("{year:04}-{month:02}-{day_of_month:02}"), hours % 24)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_have_dates_and_hours_in_utc() {
+        for (seconds, date, hour) in [
+            (0, "1970-01-01", 0),
+            (951_782_399, "2000-02-28", 23),
+            (951_782_400, "2000-02-29", 0),
+            (1_709_251_200, "2024-03-01", 0),
+            (1_795_309_388, "2026-11-22", 1),
+            (4_107_542_399, "2100-02-28", 23),
+            (4_107_542_400, "2100-03-01", 0),
+        ] {
+            assert_eq!(date_and_hour(Time(seconds * 1000)), (date.to_owned(), hour), "{seconds}");
+        }
+        date_and_hour(Time(u64::MAX));
+    }
+
+    #[test]
+    fn names_of_hosts_are_no_paths() {
+        assert_eq!(escaped("web-1.example_org"), "web-1.example_org");
+        assert_eq!(escaped("../a=b c%é"), "..%2Fa%3Db%20c%25%C3%A9");
+    }
+}

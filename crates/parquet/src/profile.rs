@@ -1,0 +1,136 @@
+//! The tables of a profile: stacks with their weights.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use jvmpi_formats::profile::{
+    FrameId, Line, NameId, Profile, StackId, ThreadSerial, TraceSerial, WallState, Weight, stacks,
+};
+
+use crate::table::{Cell, Table};
+
+/// The name of the weight that counts the calls of a method. No other format has it.
+const CALLS: &str = "calls";
+
+/// The stacks that tables refer to. The stack of a caller comes before those of the methods that it calls.
+pub struct Used(Vec<bool>);
+
+impl Used {
+    /// Returns an entry for each stack of a profile, all unused.
+    pub fn none_of(profile: &Profile) -> Self {
+        Self(vec![false; profile.traces.stacks()])
+    }
+
+    /// Returns the ID of a stack, which is used from now on; none if it has no frames.
+    pub fn id(&mut self, stack: StackId) -> Option<u64> {
+        if stack == StackId::EMPTY {
+            return None;
+        }
+        *self.0.get_mut(stack.0 as usize)? = true;
+        Some(stack.0.into())
+    }
+}
+
+/// Writes the table of samples.
+///
+/// # Errors
+/// Returns the error of the file.
+pub fn samples(profile: &Profile, used: &mut Used, table: &mut Table) -> io::Result<()> {
+    for weight in Weight::of(profile) {
+        for stack in stacks(profile, weight) {
+            table.row(&[
+                weight.name().into(),
+                used.id(stack.frames.id()).into(),
+                thread(profile, stack.thread).as_deref().into(),
+                stack.subject.as_deref().into(),
+                stack.state.map(WallState::name).into(),
+                stack.value.into(),
+            ])?;
+        }
+    }
+    for (trace, calls) in calls(profile) {
+        let Some(trace) = profile.traces.get(trace) else { continue };
+        table.row(&[
+            CALLS.into(),
+            used.id(trace.frames.id()).into(),
+            thread(profile, trace.thread).as_deref().into(),
+            Cell::Null,
+            Cell::Null,
+            calls.into(),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Returns the number of calls at each trace. The sections count from the start of the JVM, so the largest number counts.
+fn calls(profile: &Profile) -> BTreeMap<TraceSerial, u64> {
+    let mut calls = BTreeMap::new();
+    for row in profile.cpu_times().flat_map(|section| &section.rows) {
+        let largest = calls.entry(row.trace).or_default();
+        *largest = row.calls.max(*largest);
+    }
+    calls.retain(|_, calls| *calls > 0);
+    calls
+}
+
+/// Returns the name of a thread; none if the stacks are not kept by thread.
+pub fn thread(profile: &Profile, serial: ThreadSerial) -> Option<String> {
+    if serial == ThreadSerial(0) {
+        return None;
+    }
+    let name = profile.threads.get(&serial).map(|thread| profile.names.get(thread.name));
+    let named = name.filter(|name| !name.is_empty()).map(String::from);
+    Some(named.unwrap_or_else(|| format!("thread {}", serial.0)))
+}
+
+/// Writes the tables of the used stacks and of their frames.
+///
+/// # Errors
+/// Returns the error of a file.
+pub fn code(
+    profile: &Profile,
+    Used(mut used): Used,
+    stack_table: &mut Table,
+    frame_table: &mut Table,
+) -> io::Result<()> {
+    let call = |stack: usize| profile.traces.call(StackId(stack as u32));
+    for stack in (1..used.len()).rev() {
+        if let Some((_, caller)) = call(stack).filter(|_| used[stack]) {
+            used[caller.0 as usize] = true;
+        }
+    }
+    let mut depths = vec![0_u32; used.len()];
+    let mut frames = vec![false; profile.frames.len()];
+    for stack in 1..used.len() {
+        let Some((frame, caller)) = call(stack).filter(|_| used[stack]) else { continue };
+        depths[stack] = depths[caller.0 as usize] + 1;
+        if let Some(used) = frames.get_mut(frame.0 as usize) {
+            *used = true;
+        }
+        let parent = (caller != StackId::EMPTY).then_some(u64::from(caller.0));
+        stack_table.row(&[
+            (stack as u64).into(),
+            parent.into(),
+            u64::from(frame.0).into(),
+            depths[stack].into(),
+        ])?;
+    }
+    for (id, _) in frames.iter().enumerate().filter(|(_, used)| **used) {
+        let Some((frame, method)) = profile.frame(FrameId(id as u32)) else { continue };
+        let name = |id: NameId| profile.names.get(id);
+        let known = |id: NameId| Some(name(id)).filter(|name| !name.is_empty());
+        let line = match frame.line {
+            Line::Number(line) => Some(line),
+            Line::Unknown | Line::Compiled | Line::Native => None,
+        };
+        frame_table.row(&[
+            (id as u64).into(),
+            name(method.class).into(),
+            name(method.name).into(),
+            known(method.signature).into(),
+            known(method.source).filter(|source| *source != "<Unknown>").into(),
+            line.into(),
+        ])?;
+    }
+    Ok(())
+}
