@@ -101,6 +101,7 @@ pub static ALL: [Machine; 4] = [
         elf: 62,
         emulator: None,
         jdks: &[],
+        newer: &[],
         packages: "musl-tools",
     },
 ];

@@ -10,6 +10,7 @@ mod demo;
 mod dist;
 mod docs;
 mod file_creation;
+mod fleet;
 mod hangs;
 mod install;
 mod jdk;
@@ -29,7 +30,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 16] = [
+const COMMANDS: [Command; 17] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a small program with several threads and show its hottest stacks",
@@ -75,6 +76,11 @@ const COMMANDS: [Command; 16] = [
         usage: "models [NAME...]",
         about: "run the shim's threads without a JVM, with many schedules and a weak memory",
         run: models::run,
+    },
+    Command {
+        usage: "fleet [--jvms N] [--minutes N] [--every MINUTES] [--spark]",
+        about: "simulate the profiles of 50 JVMs for an hour, and measure their tables and the queries in DuckDB, and Spark",
+        run: fleet::run,
     },
     Command {
         usage: "install [--prefix DIR] [--profile NAME] [--machine NAME]",
