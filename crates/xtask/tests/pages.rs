@@ -40,7 +40,8 @@ const CASES: [Case; 21] = [
 
 /// The commands that are not run, because they would install packages, run these tests or need containers.
 const NOT_RUN: [&str; 11] = [
-    "apt ", "apt-get ", "cargo ", "dnf ", "docker ", "dpkg ", "install ", "kubectl ", "pip ", "rustup ", "tar ",
+    "apt ", "apt-get ", "cargo ", "dnf ", "docker ", "dpkg ", "install ", "kubectl ", "pip ",
+    "rustup ", "tar ",
 ];
 
 /// The beginnings of commands in running text. A command must also mention one of [`THINGS`], so "`kill -QUIT`" alone
