@@ -1,9 +1,14 @@
-//! `cargo xtask fleet`: simulates the profiles of many machines, and measures what they cost as tables.
+//! `cargo xtask fleet`: simulates the profiles of many machines, and measures what they cost in a store and as tables.
 
 use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use compat_tests::sql::{self, Engine};
 use compat_tests::{build, jdk, target_dir, text, workspace_root};
@@ -19,8 +24,8 @@ const CREATED_AT: std::ops::Range<usize> = 23..31;
 /// The recordings that are replayed: the options of `jvmpi record`.
 const RECORDINGS: [&[&str]; 3] = [&["--cpu"], &["--cpu", "--alloc"], &["--wall"]];
 
-/// Records a few programs, and converts their profiles as if many JVMs had been recorded for an hour. Then runs the
-/// queries of `docs/howto/many-machines.md`.
+/// Records a few programs. Pushes and converts their profiles as if many JVMs had been recorded for an hour, and runs
+/// the queries of `docs/howto/many-machines.md`.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut options = Options::with_flags(arguments, &["spark"])?;
     let mut number = |name: &str, default: u64| {
@@ -40,25 +45,34 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let bytes: usize = recordings.iter().map(Vec::len).sum();
     println!("{} recordings of {} KiB on average", recordings.len(), bytes / 1024 / 3);
 
-    let start = Instant::now();
+    let store = Store::start()?;
+    let (mut pushing, mut converting) = (Duration::ZERO, Duration::ZERO);
     let mut profiles = 0;
     for minute in (0..minutes).step_by(usize::try_from(every).unwrap_or(1)) {
         for jvm in 0..jvms {
             let recording = &recordings[jvm as usize % recordings.len()];
             let profile = fleet.replay(recording, jvm, minute)?;
+            let start = Instant::now();
+            fleet.push(&profile, jvm, &store)?;
+            pushing += start.elapsed();
+            let start = Instant::now();
             fleet.convert(&profile, jvm)?;
+            converting += start.elapsed();
             profiles += 1;
         }
     }
-    let seconds = start.elapsed().as_secs_f64();
+    println!("{profiles} profiles of {jvms} JVMs in {minutes} minutes");
     let (files, size) = contents(&fleet.tables)?;
-    let each = size / profiles.max(1);
-    println!(
-        "{profiles} profiles of {jvms} JVMs in {minutes} minutes: {files} files, {size} bytes"
-    );
-    println!("{each} bytes and {:.1} ms per profile", seconds * 1e3 / profiles as f64);
-    let many = 5000 * minutes.div_ceil(every) * each;
-    println!("5,000 JVMs for the same time, computed: {} MiB", many >> 20);
+    let (requests, pushed) = store.counts();
+    let many = 5000 * minutes.div_ceil(every);
+    let print = |what: &str, number: u64, things: &str, bytes: u64, time: Duration| {
+        let each = bytes / profiles.max(1);
+        let milliseconds = time.as_secs_f64() * 1e3 / profiles.max(1) as f64;
+        println!("{what}: {number} {things}, {each} bytes and {milliseconds:.1} ms per profile");
+        println!("  5,000 JVMs for the same time, computed: {} MiB", (many * each) >> 20);
+    };
+    print("pushed by OTLP", requests, "requests", pushed, pushing);
+    print("tables", files, "files", size, converting);
     fleet.query(Engine::DuckDb)?;
     if with_spark { fleet.query(Engine::Spark) } else { Ok(()) }
 }
@@ -105,6 +119,13 @@ impl Fleet {
         Ok(path)
     }
 
+    /// Pushes a profile to the store, as a machine does.
+    fn push(&self, profile: &Path, jvm: u64, store: &Store) -> Result<(), String> {
+        let mut jvmpi = Command::new(&self.jvmpi);
+        jvmpi.env("XDG_STATE_HOME", &self.folder).arg("push").arg(profile).arg(&store.url);
+        finish(jvmpi.args(["--interval", "10", "--label", &format!("host.name=jvm-{jvm:04}")]))
+    }
+
     /// Adds a profile to the tables, as a machine does.
     fn convert(&self, profile: &Path, jvm: u64) -> Result<(), String> {
         let mut jvmpi = Command::new(&self.jvmpi);
@@ -134,6 +155,51 @@ impl Fleet {
         );
         Ok(())
     }
+}
+
+/// A server that takes every profile and only counts.
+struct Store {
+    url: String,
+    /// The number of requests, and the bytes of their bodies.
+    counts: Arc<[AtomicU64; 2]>,
+}
+
+impl Store {
+    fn start() -> Result<Self, String> {
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
+        let address = listener.local_addr().map_err(|e| e.to_string())?;
+        let store = Self { url: format!("otlp+http://{address}"), counts: Arc::default() };
+        let counts = Arc::clone(&store.counts);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                // The command reports a request that fails.
+                if let Ok(bytes) = stream.and_then(take) {
+                    counts[0].fetch_add(1, Ordering::Relaxed);
+                    counts[1].fetch_add(bytes, Ordering::Relaxed);
+                }
+            }
+        });
+        Ok(store)
+    }
+
+    fn counts(&self) -> (u64, u64) {
+        (self.counts[0].load(Ordering::Relaxed), self.counts[1].load(Ordering::Relaxed))
+    }
+}
+
+/// Takes the request of a connection. Returns the length of its body.
+fn take(mut stream: TcpStream) -> io::Result<u64> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let (mut line, mut length) = (String::new(), 0);
+    while reader.read_line(&mut line)? > 0 && line != "\r\n" {
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().map_err(io::Error::other)?;
+        }
+        line.clear();
+    }
+    io::copy(&mut reader.take(length), &mut io::sink())?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")?;
+    Ok(length)
 }
 
 /// Returns the number of files below a directory, and their size in bytes.

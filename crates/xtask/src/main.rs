@@ -79,7 +79,7 @@ const COMMANDS: [Command; 17] = [
     },
     Command {
         usage: "fleet [--jvms N] [--minutes N] [--every MINUTES] [--spark]",
-        about: "simulate the profiles of 50 JVMs for an hour, and measure their tables and the queries in DuckDB, and Spark",
+        about: "simulate the profiles of 50 JVMs for an hour: push them, write tables, and query these in DuckDB, and Spark",
         run: fleet::run,
     },
     Command {
