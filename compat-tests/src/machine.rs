@@ -281,8 +281,9 @@ mod tests {
     #[test]
     fn machines_are_found_by_each_of_their_names() {
         for machine in &ALL {
-            let processor = machine.target.split('-').next().unwrap();
-            for name in [machine.name, processor, machine.target] {
+            // The name of a processor alone stands for glibc.
+            let processor = machine.target.split('-').next().filter(|_| !machine.is_musl());
+            for name in [machine.name, machine.target].into_iter().chain(processor) {
                 assert_eq!(Machine::named(name).map(|found| found.name), Some(machine.name));
             }
         }
