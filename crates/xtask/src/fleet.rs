@@ -204,7 +204,7 @@ fn take(mut stream: TcpStream) -> io::Result<u64> {
 
 /// Returns the number of files below a directory, and their size in bytes.
 fn contents(directory: &Path) -> Result<(u64, u64), String> {
-    let failed = |e: std::io::Error| format!("{}: {e}", directory.display());
+    let failed = |e: io::Error| format!("{}: {e}", directory.display());
     let (mut files, mut size) = (0, 0);
     for entry in fs::read_dir(directory).map_err(failed)?.flatten() {
         let metadata = entry.metadata().map_err(failed)?;
