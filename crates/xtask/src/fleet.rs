@@ -130,7 +130,7 @@ impl Fleet {
     fn convert(&self, profile: &Path, jvm: u64) -> Result<(), String> {
         let mut jvmpi = Command::new(&self.jvmpi);
         jvmpi.arg("convert").arg(profile).args(["--to", "parquet", "--partition"]);
-        let release = if jvm % 2 == 0 { "release=1.0" } else { "release=1.1" };
+        let release = if jvm.is_multiple_of(2) { "release=1.0" } else { "release=1.1" };
         jvmpi.arg(&self.tables).args([
             "--label",
             release,
