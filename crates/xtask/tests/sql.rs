@@ -313,9 +313,10 @@ fn calls(stacks: &[(&[Place], u64)]) -> std::io::Result<Vec<u8>> {
     let total = own * rows.len() as u32;
     profile.sections = vec![CpuTimes { at: Some(FIRST), total, rows }.into()];
     let mut text = Vec::new();
-    let mut writer = TextWriter::new(&mut text, &profile)?;
-    File::of_profile(profile).write(&mut writer)?;
-    drop(writer);
+    {
+        let mut writer = TextWriter::new(&mut text, &profile)?;
+        File::of_profile(profile).write(&mut writer)?;
+    }
     Ok(text)
 }
 
