@@ -46,12 +46,23 @@ fn root_above(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(is_root)
 }
 
-/// Returns a call of the Cargo that runs this program, in the workspace's root.
+/// Returns a call of the Cargo that runs this program, in the workspace's root. It does not inherit the variables that
+/// describe this program's package: build scripts that read them, such as that of `ring`, would run again for each
+/// package that calls Cargo.
 #[must_use]
 pub fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(describes_a_package) {
+            cargo.env_remove(name);
+        }
+    }
     cargo.current_dir(workspace_root());
     cargo
+}
+
+fn describes_a_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
 }
 
 /// Returns Cargo's target directory, which gets all compiled and written files.
