@@ -93,6 +93,7 @@ pub fn write_family(profile: &Profile, family: Family, out: &mut dyn Write) -> i
     Ok(true)
 }
 
+/// Writes the message piece by piece: all samples of a large profile together would be too much to keep.
 fn write_measures(
     profile: &Profile,
     measures: &[Measure],
@@ -101,7 +102,53 @@ fn write_measures(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = GzEncoder::new(out, Compression::default());
-    Builder(Symbols::new()).profile(profile, measures, period, default_type, &mut out)?;
+    let mut builder = Builder(Symbols::new());
+    let mut message = Message::default();
+    for measure in measures {
+        let value_type = builder.value_type(measure.kind);
+        message.message(field::SAMPLE_TYPE, &value_type);
+    }
+    // A stack is one sample with all of its weights.
+    let mut samples: IndexMap<_, (Stack<'_>, Vec<u64>), FxBuildHasher> = IndexMap::default();
+    for (place, measure) in measures.iter().enumerate() {
+        for stack in stacks(profile, measure.weight) {
+            let key = (stack.thread, stack.frames.id(), stack.subject.clone());
+            let value = measure.value(stack.value);
+            let sample = samples.entry(key);
+            let values = &mut sample.or_insert_with(|| (stack, vec![0; measures.len()])).1;
+            values[place] = value;
+        }
+    }
+    out.write_all(&message.0)?;
+    for (stack, values) in samples.values() {
+        let mut sample = Message::default();
+        sample.packed(field::sample::LOCATION_ID, &builder.0.stack(profile, stack));
+        sample.packed(field::sample::VALUE, values);
+        for (key, value) in ["thread", "state"].into_iter().zip(labels(profile, stack)) {
+            let Some(value) = value else { continue };
+            let mut label = Message::default();
+            label.number(field::label::KEY, builder.0.string(key));
+            label.number(field::label::STR, builder.0.string(value));
+            sample.message(field::sample::LABEL, &label);
+        }
+        let mut message = Message::default();
+        message.message(field::SAMPLE, &sample);
+        out.write_all(&message.0)?;
+    }
+    let mut message = Message::default();
+    builder.tables(&mut message);
+    let [start, duration] = start_and_duration(profile);
+    message.number(field::TIME_NANOS, start);
+    message.number(field::DURATION_NANOS, duration);
+    let period_type = builder.value_type(period.kind);
+    message.message(field::PERIOD_TYPE, &period_type);
+    message.number(field::PERIOD, period.value);
+    message.number(field::DEFAULT_SAMPLE_TYPE, builder.0.string(default_type));
+    // Last, as all that is above adds to it; the order of fields is free.
+    for string in builder.0.strings() {
+        message.bytes(field::STRING_TABLE, string.as_bytes());
+    }
+    out.write_all(&message.0)?;
     out.finish()?;
     Ok(())
 }
@@ -109,63 +156,6 @@ fn write_measures(
 struct Builder(Symbols);
 
 impl Builder {
-    /// Writes the message piece by piece: all samples of a large profile together would be too much to keep.
-    fn profile(
-        mut self,
-        profile: &Profile,
-        measures: &[Measure],
-        period: Period,
-        default_type: &str,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let mut message = Message::default();
-        for measure in measures {
-            let value_type = self.value_type(measure.kind);
-            message.message(field::SAMPLE_TYPE, &value_type);
-        }
-        // A stack is one sample with all of its weights.
-        let mut samples: IndexMap<_, (Stack<'_>, Vec<u64>), FxBuildHasher> = IndexMap::default();
-        for (place, measure) in measures.iter().enumerate() {
-            for stack in stacks(profile, measure.weight) {
-                let key = (stack.thread, stack.frames.id(), stack.subject.clone());
-                let value = measure.value(stack.value);
-                let sample = samples.entry(key);
-                let values = &mut sample.or_insert_with(|| (stack, vec![0; measures.len()])).1;
-                values[place] = value;
-            }
-        }
-        out.write_all(&message.0)?;
-        for (stack, values) in samples.values() {
-            let mut sample = Message::default();
-            sample.packed(field::sample::LOCATION_ID, &self.0.stack(profile, stack));
-            sample.packed(field::sample::VALUE, values);
-            for (key, value) in ["thread", "state"].into_iter().zip(labels(profile, stack)) {
-                let Some(value) = value else { continue };
-                let mut label = Message::default();
-                label.number(field::label::KEY, self.0.string(key));
-                label.number(field::label::STR, self.0.string(value));
-                sample.message(field::sample::LABEL, &label);
-            }
-            let mut message = Message::default();
-            message.message(field::SAMPLE, &sample);
-            out.write_all(&message.0)?;
-        }
-        let mut message = Message::default();
-        self.tables(&mut message);
-        let [start, duration] = start_and_duration(profile);
-        message.number(field::TIME_NANOS, start);
-        message.number(field::DURATION_NANOS, duration);
-        let period_type = self.value_type(period.kind);
-        message.message(field::PERIOD_TYPE, &period_type);
-        message.number(field::PERIOD, period.value);
-        message.number(field::DEFAULT_SAMPLE_TYPE, self.0.string(default_type));
-        // Last, as all that is above adds to it; the order of fields is free.
-        for string in self.0.strings() {
-            message.bytes(field::STRING_TABLE, string.as_bytes());
-        }
-        out.write_all(&message.0)
-    }
-
     fn tables(&self, message: &mut Message) {
         for (id, (function, line)) in self.0.locations() {
             let mut lines = Message::default();
