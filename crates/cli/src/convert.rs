@@ -2,6 +2,8 @@
 
 use crate::failure::Failure;
 use crate::output::{NewFile, Output};
+#[cfg(feature = "parquet")]
+use crate::process;
 use jvmpi_formats::profile::{self, File, Format, Weight};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -107,7 +109,7 @@ fn to_parquet(arguments: &Arguments) -> Result<ExitCode, Failure> {
         arguments.label.iter().cloned().partition(|(key, _)| key == "host");
     let host = match hosts.into_iter().next_back() {
         Some((_, name)) => name,
-        None => this_host()?,
+        None => process::host_name().map_err(|why| format!("{why}; add --label host=NAME"))?,
     };
     let options =
         jvmpi_parquet::Options { host: &host, labels: &labels, partition: arguments.partition };
@@ -124,15 +126,6 @@ fn to_parquet(arguments: &Arguments) -> Result<ExitCode, Failure> {
 #[cfg(not(feature = "parquet"))]
 fn to_parquet(_: &Arguments) -> Result<ExitCode, Failure> {
     Err("this jvmpi was built without Parquet: build jvmpi-cli with its default features".into())
-}
-
-/// Returns the name of this machine.
-#[cfg(feature = "parquet")]
-fn this_host() -> Result<String, String> {
-    const NAME: &str = "/proc/sys/kernel/hostname";
-    let name = std::fs::read_to_string(NAME)
-        .map_err(|error| format!("{NAME}: {error}; add --label host=NAME"))?;
-    Ok(name.trim_end().to_owned())
 }
 
 /// Parses a label.

@@ -249,6 +249,16 @@ impl Process {
     }
 }
 
+/// Returns the name of this machine.
+///
+/// # Errors
+/// Returns one line if the kernel does not show it.
+pub fn host_name() -> Result<String, String> {
+    const NAME: &str = "/proc/sys/kernel/hostname";
+    let name = fs::read_to_string(NAME).map_err(|error| format!("{NAME}: {error}"))?;
+    Ok(name.trim().to_owned())
+}
+
 #[cfg(test)]
 impl Process {
     /// Returns this process, for tests that need no JVM.

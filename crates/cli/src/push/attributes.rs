@@ -1,9 +1,9 @@
 //! The attributes of a process, by which stores find its profiles.
 
-use crate::process::Process;
+use crate::process::{Process, host_name};
 use jvmpi_formats::profile::AttributeValue;
+use std::env;
 use std::path::Path;
-use std::{env, fs};
 
 /// The name of the program. Stores show it first.
 pub const SERVICE_NAME: &str = "service.name";
@@ -55,7 +55,7 @@ impl Labels {
         let arguments = process.map(Process::arguments).unwrap_or_default();
         let name = name_of_program(&arguments).unwrap_or("unknown_service:java");
         let mut all = vec![(SERVICE_NAME.to_owned(), AttributeValue::Text(name.to_owned()))];
-        if let Some(host) = host_name() {
+        if let Some(host) = host_name().ok().filter(|name| !name.is_empty()) {
             all.push(("host.name".into(), AttributeValue::Text(host)));
         }
         let here = process.map(|process| process.number().unsigned_abs());
@@ -137,11 +137,6 @@ fn name_of_program(arguments: &[String]) -> Option<&str> {
         }
     }
     None
-}
-
-fn host_name() -> Option<String> {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Decodes `%2C` and the like.

@@ -570,16 +570,17 @@ impl Recording {
     /// Waits for the store that profiles are pushed to, for no longer than the user wants. A signal ends the wait.
     fn finish_pushes(&mut self) {
         let Some(pushes) = self.pushes.take() else { return };
-        pushes.hurry();
+        let pushing = pushes.pushing();
+        pushing.hurry();
         let (start, before) = (Instant::now(), self.interrupts);
         while self.interrupts == before {
-            let left = pushes.timeout().saturating_sub(start.elapsed());
-            if left.is_zero() || pushes.wait(left.min(LOOK)) {
+            let left = pushing.timeout().saturating_sub(start.elapsed());
+            if left.is_zero() || pushing.wait(left.min(LOOK)) {
                 break;
             }
             self.next(Some(Duration::ZERO));
         }
-        pushes.report();
+        pushing.report();
     }
 
     fn has_open(&self) -> bool {

@@ -5,7 +5,6 @@ use crate::process::Process;
 use crate::push::{Attributes, Push, Pushing};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 /// Pushes the profiles of the JVMs of a recording.
 pub struct Pushes {
@@ -53,23 +52,8 @@ impl Pushes {
         }
     }
 
-    /// Tries once more at once, because the command is about to end.
-    pub fn hurry(&self) {
-        self.pushing.hurry();
-    }
-
-    /// Returns the longest wait at the end.
-    pub fn timeout(&self) -> Duration {
-        self.pushing.timeout()
-    }
-
-    /// Waits until all is sent, but not longer than this time. Returns true if all is sent.
-    pub fn wait(&self, longest: Duration) -> bool {
-        self.pushing.wait(longest)
-    }
-
-    /// Prints one line about what became of the profiles.
-    pub fn report(&self) {
-        self.pushing.report();
+    /// Returns the push, for the wait at the end.
+    pub fn pushing(&self) -> &Pushing {
+        &self.pushing
     }
 }
