@@ -1,6 +1,7 @@
 //! `jvmpi convert`: a profile in another format, or as tables.
 
 use crate::failure::Failure;
+use crate::label;
 use crate::output::{NewFile, Output};
 #[cfg(feature = "parquet")]
 use crate::process;
@@ -40,7 +41,7 @@ pub struct Arguments {
     #[arg(long)]
     partition: bool,
     /// A row of the table label (Parquet); host=NAME sets the host in place of this machine's name
-    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label::parse)]
     label: Vec<(String, String)>,
 }
 
@@ -126,16 +127,6 @@ fn to_parquet(arguments: &Arguments) -> Result<ExitCode, Failure> {
 #[cfg(not(feature = "parquet"))]
 fn to_parquet(_: &Arguments) -> Result<ExitCode, Failure> {
     Err("this jvmpi was built without Parquet: build jvmpi-cli with its default features".into())
-}
-
-/// Parses a label.
-fn label(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() && (key != "host" || !value.is_empty()) => {
-            Ok((key.to_owned(), value.to_owned()))
-        }
-        _ => Err("a label is KEY=VALUE, as in release=1.2".to_owned()),
-    }
 }
 
 /// Returns the name of the file in pages.

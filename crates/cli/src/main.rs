@@ -19,6 +19,7 @@ mod failure;
 mod generated;
 mod heap;
 mod installation;
+mod label;
 mod launch;
 mod output;
 mod process;

@@ -90,19 +90,6 @@ impl Labels {
     }
 }
 
-/// Reads `KEY=VALUE`, with at least a character for each.
-///
-/// # Errors
-/// Returns what is missing.
-pub fn parse_label(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() && !value.is_empty() => {
-            Ok((key.trim().to_owned(), value.to_owned()))
-        }
-        _ => Err("give KEY=VALUE".into()),
-    }
-}
-
 /// Returns the name of the program that `java` runs: that of the JAR file, or the main class.
 fn name_of_program(arguments: &[String]) -> Option<&str> {
     /// The options of `java` whose value is an argument of its own.
@@ -202,13 +189,5 @@ mod tests {
         let all = Labels::default().of_file(Path::new("/tmp/shop.hprof.txt"));
         assert_eq!(text(&all, "service.name").as_deref(), Some("shop"));
         assert_eq!(all.len(), 1);
-    }
-
-    #[test]
-    fn label_has_a_key_and_a_value() {
-        assert_eq!(parse_label("a=b=c"), Ok(("a".into(), "b=c".into())));
-        for bad in ["", "a", "=b", "a="] {
-            assert!(parse_label(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -10,7 +10,7 @@ mod requests;
 
 use crate::convert;
 use crate::failure::Failure;
-use attributes::parse_label;
+use crate::label;
 use client::{Client, Limits};
 use credentials::Credentials;
 use destination::Destination;
@@ -65,7 +65,7 @@ pub struct Arguments {
 #[derive(clap::Args)]
 pub struct Options {
     /// Attribute of the pushed profiles, for example service.name=shop; can be given several times
-    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = parse_label, help_heading = PUSH)]
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label::parse, help_heading = PUSH)]
     labels: Vec<(String, String)>,
     /// Wait at most this long at the end for the store
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_never, help_heading = PUSH)]
