@@ -6,7 +6,7 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use crate::{cargo, jdk, machine_dir, target_dir, text, workspace_root};
 
@@ -24,8 +24,7 @@ pub fn output_dir() -> PathBuf {
 /// # Errors
 /// Fails if it does not compile.
 pub fn shim() -> Result<PathBuf, String> {
-    static SHIM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    SHIM.get_or_init(|| shim_of("checked")).clone()
+    given_or(|| checked("libjvmpi.so"))
 }
 
 /// Builds `libjvmpi.so` as users get it, for benchmarks. The environment variable `JVMPI_LIBRARY` overrides it.
@@ -33,33 +32,23 @@ pub fn shim() -> Result<PathBuf, String> {
 /// # Errors
 /// Fails if it does not compile.
 pub fn released_shim() -> Result<PathBuf, String> {
-    static SHIM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    SHIM.get_or_init(|| shim_of("release")).clone()
+    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    given_or(|| {
+        BUILT.get_or_init(|| cargo_build("release", &["--package", "jvmpi-shim"])).clone()?;
+        Ok(machine_dir().join("release/libjvmpi.so"))
+    })
 }
 
-fn shim_of(profile: &str) -> Result<PathBuf, String> {
-    if let Some(library) = std::env::var_os("JVMPI_LIBRARY") {
-        return Ok(PathBuf::from(library));
-    }
-    cargo_build(&["jvmpi-shim"], profile)?;
-    Ok(machine_dir().join(profile).join("libjvmpi.so"))
+fn given_or(build: impl Fn() -> Result<PathBuf, String>) -> Result<PathBuf, String> {
+    std::env::var_os("JVMPI_LIBRARY").map_or_else(build, |library| Ok(library.into()))
 }
 
-/// Builds the command `jvmpi`.
+/// Builds the command `jvmpi`, with `libjvmpi.so` and `libhprof.so` in the same folder.
 ///
 /// # Errors
-/// Fails if it does not compile.
+/// Fails if one of them does not compile.
 pub fn command() -> Result<PathBuf, String> {
-    tools().map(|()| machine_dir().join("checked/jvmpi"))
-}
-
-/// The command and HPROF, which share most crates. If the two were compiled separately, Cargo would resolve different
-/// features for their dependencies and compile everything twice.
-const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
-
-fn tools() -> Result<(), String> {
-    static TOOLS_BUILT: OnceLock<Result<(), String>> = OnceLock::new();
-    TOOLS_BUILT.get_or_init(|| cargo_build(&TOOLS, "checked")).clone()
+    checked("jvmpi")
 }
 
 /// Builds the command `jvmpi` as users get it, with `libjvmpi.so` and `libhprof.so` in the same folder.
@@ -67,9 +56,19 @@ fn tools() -> Result<(), String> {
 /// # Errors
 /// Fails if one of them does not compile.
 pub fn released_command() -> Result<PathBuf, String> {
-    cargo_build(&["jvmpi-shim"], "release")?;
-    cargo_build(&TOOLS, "release")?;
-    Ok(machine_dir().join("release/jvmpi"))
+    product("release").map(|folder| folder.join("jvmpi"))
+}
+
+/// Builds the command and both libraries, without what only tests need. Returns the folder.
+///
+/// # Errors
+/// Fails if one of them does not compile.
+pub fn product(profile: &str) -> Result<PathBuf, String> {
+    cargo_build(profile, &["--package", "jvmpi-shim"])?;
+    // HPROF and the command share most crates. If the two were compiled separately, Cargo would resolve different
+    // features for their dependencies and compile everything twice.
+    cargo_build(profile, &["--package", "jvmpi-hprof", "--package", "jvmpi-cli"])?;
+    Ok(machine_dir().join(profile))
 }
 
 /// Builds `libhprof.so`, optimized and with assertions.
@@ -77,7 +76,7 @@ pub fn released_command() -> Result<PathBuf, String> {
 /// # Errors
 /// Fails if it does not compile.
 pub fn hprof() -> Result<PathBuf, String> {
-    tools().map(|()| machine_dir().join("checked/libhprof.so"))
+    checked("libhprof.so")
 }
 
 /// Builds the mutant: a library that hides a function or an event from an agent of the conformance suite.
@@ -85,8 +84,24 @@ pub fn hprof() -> Result<PathBuf, String> {
 /// # Errors
 /// Fails if it does not compile.
 pub fn mutant() -> Result<PathBuf, String> {
-    cargo_build_with(&["jvmpi-conformance"], "checked", &["--example", "mutant"])?;
-    Ok(machine_dir().join("checked/examples/libmutant.so"))
+    checked("examples/libmutant.so")
+}
+
+/// Builds what tests load, optimized and with assertions, and returns the path of this file of it.
+///
+/// All of it is built at once, with the examples: then Cargo resolves the same features as for `cargo test --workspace`,
+/// and compiles no crate a second time.
+fn checked(file: &str) -> Result<PathBuf, String> {
+    static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
+    let build = || {
+        // For another machine xtask is not compiled.
+        let is_another = std::env::var_os("CARGO_BUILD_TARGET").is_some();
+        let without: &[_] = if is_another { &["--exclude", "xtask"] } else { &[] };
+        let what = [&["--workspace", "--lib", "--bin", "jvmpi", "--examples"], without].concat();
+        cargo_build("checked", &what)
+    };
+    BUILT.get_or_init(build).clone()?;
+    Ok(machine_dir().join("checked").join(file))
 }
 
 /// An agent that uses the crate `jvmpi`: an example of a package.
@@ -102,12 +117,31 @@ pub enum RustAgent {
     Counter,
 }
 
+impl RustAgent {
+    fn package(self) -> &'static str {
+        match self {
+            Self::Allocations | Self::SlowMethods => "jvmpi",
+            Self::Probe | Self::Counter => "compat-tests",
+        }
+    }
+
+    /// Returns the path of the library in the folder of a profile.
+    fn library(self) -> &'static str {
+        match self {
+            Self::Allocations => "examples/liballocations.so",
+            Self::SlowMethods => "examples/libslow_methods.so",
+            Self::Probe => "examples/libprobe.so",
+            Self::Counter => "examples/librust_counter.so",
+        }
+    }
+}
+
 /// Builds the library of such an agent, optimized and with assertions.
 ///
 /// # Errors
 /// Fails if it does not compile.
 pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
-    rust_agent_of(agent, "checked")
+    checked(agent.library())
 }
 
 /// Builds the library of such an agent for benchmarks.
@@ -115,34 +149,13 @@ pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
 /// # Errors
 /// Fails if it does not compile.
 pub fn released_rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
-    rust_agent_of(agent, "release")
+    cargo_build("release", &["--package", agent.package(), "--examples"])?;
+    Ok(machine_dir().join("release").join(agent.library()))
 }
 
-fn rust_agent_of(agent: RustAgent, profile: &'static str) -> Result<PathBuf, String> {
-    /// The packages whose examples have been built, with the profile.
-    static BUILT: Mutex<Vec<(&str, &str)>> = Mutex::new(Vec::new());
-    let (package, name) = match agent {
-        RustAgent::Allocations => ("jvmpi", "allocations"),
-        RustAgent::SlowMethods => ("jvmpi", "slow_methods"),
-        RustAgent::Probe => ("compat-tests", "probe"),
-        RustAgent::Counter => ("compat-tests", "rust_counter"),
-    };
-    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    if !built.contains(&(package, profile)) {
-        cargo_build_with(&[package], profile, &["--examples"])?;
-        built.push((package, profile));
-    }
-    Ok(machine_dir().join(profile).join("examples").join(format!("lib{name}.so")))
-}
-
-fn cargo_build(packages: &[&str], profile: &str) -> Result<(), String> {
-    cargo_build_with(packages, profile, &[])
-}
-
-fn cargo_build_with(packages: &[&str], profile: &str, what: &[&str]) -> Result<(), String> {
+fn cargo_build(profile: &str, what: &[&str]) -> Result<(), String> {
     let mut build = cargo();
     build.args(["build", "--quiet", "--profile", profile]).args(what);
-    build.args(packages.iter().flat_map(|package| ["--package", package]));
     build.arg("--target-dir").arg(target_dir());
     run(&mut build)
 }

@@ -23,7 +23,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         "building libjvmpi.so, libhprof.so, jvmpi, the agent sampler.c and the program Demo.java"
     );
     // The test builds, because release builds take minutes longer.
-    let (shim, command) = (build::shim()?, build::command()?);
+    let product = build::product("checked")?;
+    let (shim, command) = (product.join("libjvmpi.so"), product.join("jvmpi"));
     let agent = build::agent("sampler")?;
     let classes = build::classes(8)?;
     let directory = target_dir().join("demo");
