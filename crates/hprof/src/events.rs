@@ -60,6 +60,7 @@ mod tests {
 
     #[test]
     fn classes_are_told_of_where_more_is_wanted_than_names_of_methods() {
+        let channel = format!("channel=localhost:1,secret={}", "0".repeat(32));
         for (options, told) in [
             ("cpu=samples", false),
             ("cpu=wall", false),
@@ -72,6 +73,8 @@ mod tests {
             ("heap=sites,sample=512k,monitor=y", true),
             ("heap=sites,sample=512k,net=localhost:1", true),
             ("cpu=samples,net=localhost:1", true),
+            (&format!("cpu=samples,{channel}"), false),
+            (&format!("cpu=samples,monitor=y,{channel}"), true),
             ("cpu=times", true),
             ("", true),
         ] {

@@ -66,15 +66,11 @@ impl Options {
 
     /// Returns true if the output needs no classes but the names of sampled methods. These are requested when
     /// they are met, because reporting all classes is most of the cost of sampling at the start. A front end can
-    /// ask for more at any time.
+    /// ask for more at any time; the command `jvmpi` only asks for what the options name.
     pub fn names_methods_only(&self) -> bool {
         let Self { sites, heap_dump, monitor, format, sample, cpu, .. } = self;
         let reports_all = *sites && sample.is_none() || *heap_dump || *monitor;
-        let may_be_asked = match self.output {
-            Output::File(_) => false,
-            Output::Net { .. } => true,
-            Output::Channel { .. } => sample.is_none(),
-        };
+        let may_be_asked = matches!(self.output, Output::Net { .. });
         let samples = self.samples() || cpu.is_none() && sample.is_some();
         samples && !(reports_all || may_be_asked || *format == Format::Binary)
     }
