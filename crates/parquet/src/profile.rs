@@ -1,7 +1,7 @@
 //! The tables of a profile: stacks with their weights.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::{io, iter};
 
 use jvmpi_formats::profile::{
     FrameId, Line, NameId, Profile, StackId, ThreadSerial, TraceSerial, WallState, Weight, stacks,
@@ -99,20 +99,38 @@ pub fn code(
             used[caller.0 as usize] = true;
         }
     }
+    // The number of stacks below each one, itself included.
+    let mut sizes: Vec<u64> = used.iter().map(|used| u64::from(*used)).collect();
+    for stack in (1..used.len()).rev() {
+        if let Some((_, caller)) = call(stack).filter(|_| used[stack]) {
+            sizes[caller.0 as usize] += sizes[stack];
+        }
+    }
     let mut depths = vec![0_u32; used.len()];
+    // The number in preorder that the next stack called from this one gets.
+    let mut next = vec![0_u64; used.len()];
     let mut frames = vec![false; profile.frames.len()];
     for stack in 1..used.len() {
         let Some((frame, caller)) = call(stack).filter(|_| used[stack]) else { continue };
+        let preorder = next[caller.0 as usize];
+        next[caller.0 as usize] += sizes[stack];
+        next[stack] = preorder + 1;
         depths[stack] = depths[caller.0 as usize] + 1;
         if let Some(used) = frames.get_mut(frame.0 as usize) {
             *used = true;
         }
+        let method = |frame| profile.frame(frame).map(|(_, method)| (method.class, method.name));
+        let mut callers = iter::successors(call(caller.0 as usize), |(_, it)| call(it.0 as usize));
+        let is_recursive = callers.any(|(outer, _)| method(outer) == method(frame));
         let parent = (caller != StackId::EMPTY).then_some(u64::from(caller.0));
         stack_table.row(&[
             (stack as u64).into(),
             parent.into(),
             u64::from(frame.0).into(),
             depths[stack].into(),
+            preorder.into(),
+            (preorder + sizes[stack] - 1).into(),
+            is_recursive.into(),
         ])?;
     }
     for (id, _) in frames.iter().enumerate().filter(|(_, used)| **used) {

@@ -135,8 +135,10 @@ fn tables_have_the_contents_of_the_file() {
     assert_eq!(
         without_id("stack"),
         [
-            "stack_id: 1, parent_id: null, frame_id: 0, depth: 1}",
-            "stack_id: 2, parent_id: 1, frame_id: 0, depth: 2}"
+            "stack_id: 1, parent_id: null, frame_id: 0, depth: 1, preorder: 0, preorder_last: 1, \
+             is_recursive: false}",
+            "stack_id: 2, parent_id: 1, frame_id: 0, depth: 2, preorder: 1, preorder_last: 1, \
+             is_recursive: true}"
         ]
     );
     let frame = r#"frame_id: 0, class: "app.Main", method: "run", signature: null, source: null, line: null}"#;

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use compat_tests::sql::{self, Engine};
-use compat_tests::{build, jdk, target_dir, text, workspace_root};
+use compat_tests::{build, jdk, target_dir, workspace_root};
 
 use crate::options::Options;
 
@@ -98,11 +98,8 @@ impl Fleet {
             let profile = self.folder.join(format!("recording-{number}.hprof"));
             let mut jvmpi = Command::new(&self.jvmpi);
             jvmpi.env("JVMPI_LIBRARY", &shim).arg("record").args(*what).arg("-o").arg(&profile);
-            jvmpi.arg("--").arg(&javac).args([
-                "-nowarn",
-                "-d",
-                text(&self.folder.join("classes"))?,
-            ]);
+            jvmpi.arg("--").arg(&javac).args(["--release", "8", "-nowarn", "-d"]);
+            jvmpi.arg(self.folder.join("classes"));
             finish(jvmpi.args(&sources))?;
             recordings.push(fs::read(&profile).map_err(|e| format!("{}: {e}", profile.display()))?);
         }
