@@ -32,17 +32,18 @@ pub struct Results {
 /// Runs a program of the page with the first query, and then all queries in the same process.
 const DRIVER: &str = r#"
 import json, sys, time
-script, folder, queries = sys.argv[1:]
-queries = open(queries).read().split("\x1e")
-sys.argv = [script, folder, queries[0]]
-exec(open(script).read())
-rows, seconds = [], []
-for query in queries:
-    start = time.time()
-    rows.append(FETCH(query))
-    seconds.append(round(time.time() - start, 3))
-for part in rows, seconds, COLUMNS():
-    print("\x1e" + json.dumps(part))
+SCRIPT, FOLDER, FILE = sys.argv[1:]
+# The program sets variables of its own, in small letters.
+QUERIES = open(FILE).read().split("\x1e")
+sys.argv = [SCRIPT, FOLDER, QUERIES[0]]
+exec(open(SCRIPT).read())
+ROWS, SECONDS = [], []
+for QUERY in QUERIES:
+    START = time.time()
+    ROWS.append(FETCH(QUERY))
+    SECONDS.append(round(time.time() - START, 3))
+for PART in ROWS, SECONDS, COLUMNS():
+    print("\x1e" + json.dumps(PART))
 "#;
 
 const IN_DUCKDB: &str = r#"
