@@ -70,7 +70,7 @@ pub fn write(
     let create = |schema: &Schema| Table::create(schema, host, profile_id, place.file()?);
     let mut whole = Vec::new();
 
-    let mut used = Used::none_of(profile);
+    let mut used = Used::none_of(profile, profile_id);
     let mut samples = create(&schema::SAMPLE)?;
     profile::samples(profile, &mut used, &mut samples)?;
     whole.push((schema::SAMPLE, samples.finish()?));
@@ -141,6 +141,6 @@ fn profile_id(path: &Path, file: &File, host: &str) -> i64 {
     hash.update(file.profile().created.0.to_le_bytes());
     let hash = hash.finalize();
     let first = hash.iter().take(8).fold(0_u64, |id, byte| id << 8 | u64::from(*byte));
-    // Positive, because minus signs would be surprising in IDs.
-    (first >> 1).cast_signed()
+    // Positive, because minus signs would be surprising in IDs, with room for the IDs that begin there.
+    (first >> 2).cast_signed()
 }

@@ -13,12 +13,17 @@ use crate::table::{Cell, Table};
 const CALLS: &str = "calls";
 
 /// The stacks that tables refer to. The stack of a caller comes before those of the methods that it calls.
-pub struct Used(Vec<bool>);
+pub struct Used {
+    /// The first of the IDs of this file's stacks, and of its frames. The IDs of other files begin elsewhere, so that
+    /// tables of many files can be joined by one column.
+    first: u64,
+    stacks: Vec<bool>,
+}
 
 impl Used {
-    /// Returns an entry for each stack of a profile, all unused.
-    pub fn none_of(profile: &Profile) -> Self {
-        Self(vec![false; profile.traces.stacks()])
+    /// Returns an entry for each stack of a profile, all unused. The number of the file is an arbitrary one.
+    pub fn none_of(profile: &Profile, profile_id: i64) -> Self {
+        Self { first: profile_id as u64, stacks: vec![false; profile.traces.stacks()] }
     }
 
     /// Returns the ID of a stack, which is used from now on; none if it has no frames.
@@ -26,8 +31,8 @@ impl Used {
         if stack == StackId::EMPTY {
             return None;
         }
-        *self.0.get_mut(stack.0 as usize)? = true;
-        Some(stack.0.into())
+        *self.stacks.get_mut(stack.0 as usize)? = true;
+        Some(self.first.wrapping_add(stack.0.into()))
     }
 }
 
@@ -89,11 +94,12 @@ pub fn thread(profile: &Profile, serial: ThreadSerial) -> Option<String> {
 /// Returns the error of a file.
 pub fn code(
     profile: &Profile,
-    Used(mut used): Used,
+    Used { first, stacks: mut used }: Used,
     stack_table: &mut Table,
     frame_table: &mut Table,
 ) -> io::Result<()> {
     let call = |stack: usize| profile.traces.call(StackId(stack as u32));
+    let id = |number: u64| first.wrapping_add(number);
     for stack in (1..used.len()).rev() {
         if let Some((_, caller)) = call(stack).filter(|_| used[stack]) {
             used[caller.0 as usize] = true;
@@ -122,19 +128,19 @@ pub fn code(
         let method = |frame| profile.frame(frame).map(|(_, method)| (method.class, method.name));
         let mut callers = iter::successors(call(caller.0 as usize), |(_, it)| call(it.0 as usize));
         let is_recursive = callers.any(|(outer, _)| method(outer) == method(frame));
-        let parent = (caller != StackId::EMPTY).then_some(u64::from(caller.0));
+        let parent = (caller != StackId::EMPTY).then(|| id(caller.0.into()));
         stack_table.row(&[
-            (stack as u64).into(),
+            id(stack as u64).into(),
             parent.into(),
-            u64::from(frame.0).into(),
+            id(frame.0.into()).into(),
             depths[stack].into(),
-            preorder.into(),
-            (preorder + sizes[stack] - 1).into(),
+            id(preorder).into(),
+            id(preorder + sizes[stack] - 1).into(),
             is_recursive.into(),
         ])?;
     }
-    for (id, _) in frames.iter().enumerate().filter(|(_, used)| **used) {
-        let Some((frame, method)) = profile.frame(FrameId(id as u32)) else { continue };
+    for (number, _) in frames.iter().enumerate().filter(|(_, used)| **used) {
+        let Some((frame, method)) = profile.frame(FrameId(number as u32)) else { continue };
         let name = |id: NameId| profile.names.get(id);
         let known = |id: NameId| Some(name(id)).filter(|name| !name.is_empty());
         let line = match frame.line {
@@ -142,7 +148,7 @@ pub fn code(
             Line::Unknown | Line::Compiled | Line::Native => None,
         };
         frame_table.row(&[
-            (id as u64).into(),
+            id(number as u64).into(),
             name(method.class).into(),
             name(method.name).into(),
             known(method.signature).into(),

@@ -104,8 +104,8 @@ pub const STACK: Schema = Schema {
         nullable("parent_id", Kind::Id),
         required("frame_id", Kind::Id),
         required("depth", Kind::Int),
-        required("preorder", Kind::Long),
-        required("preorder_last", Kind::Long),
+        required("preorder", Kind::Id),
+        required("preorder_last", Kind::Id),
         required("is_recursive", Kind::Flag),
     ],
 };
