@@ -1,11 +1,12 @@
 //! Compiles the product.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::machine::Machine;
-use compat_tests::{cargo, machine_dir, target_dir, workspace_root};
+use compat_tests::{cargo, target_dir, workspace_root};
 
 use super::musl;
 
@@ -51,27 +52,41 @@ impl Build {
     pub fn run(&self) -> Result<Binaries, String> {
         self.machine.can_be_compiled_for()?;
         let shim = ["--lib", "--crate-type", "cdylib,staticlib"];
-        self.cargo("rustc", &["jvmpi-shim"], &shim)?;
+        self.cargo("rustc", &["jvmpi-shim"], &shim, &self.target_dir_of_shim())?;
         if self.target().is_none() && self.profile == "checked" {
             // The other tests have them already.
             compat_tests::build::command()?;
         } else {
-            self.cargo("build", &TOOLS, &[])?;
+            self.cargo("build", &TOOLS, &[], &target_dir())?;
         }
+        let of_shim = |name| self.below(&self.target_dir_of_shim()).join(name);
         let made = |name| self.directory().join(name);
         Ok(Binaries {
-            libjvmpi: made("libjvmpi.so"),
-            archive: made("libjvmpi.a"),
+            libjvmpi: of_shim("libjvmpi.so"),
+            archive: of_shim("libjvmpi.a"),
             libhprof: made("libhprof.so"),
             jvmpi: made("jvmpi"),
         })
     }
 
+    /// Returns Cargo's target directory for `libjvmpi.so` with the archive. In the usual one, this build and the next
+    /// one without the archive would each compile the library again.
+    fn target_dir_of_shim(&self) -> PathBuf {
+        if self.target().is_none() { target_dir().join("archive") } else { target_dir() }
+    }
+
     /// Returns the directory of the compiled files.
     pub fn directory(&self) -> PathBuf {
-        let directory = self.target().map_or_else(machine_dir, |target| target_dir().join(target));
+        self.below(&target_dir())
+    }
+
+    /// Returns the directory of the files that are compiled in this target directory.
+    fn below(&self, target_dir: &Path) -> PathBuf {
+        let target = self.target().map(OsString::from);
+        let target = target.or_else(|| env::var_os("CARGO_BUILD_TARGET")).unwrap_or_default();
         // Cargo's profile `dev` uses the directory `debug`.
-        directory.join(if self.profile == "dev" { "debug" } else { &self.profile })
+        let profile = if self.profile == "dev" { "debug" } else { &self.profile };
+        target_dir.join(target).join(profile)
     }
 
     /// Returns the target passed to Cargo. Every kind of build has its own directory, so that each is incremental.
@@ -85,7 +100,13 @@ impl Build {
         Command::new(self.machine.binutil(name))
     }
 
-    fn cargo(&self, command: &str, packages: &[&str], arguments: &[&str]) -> Result<(), String> {
+    fn cargo(
+        &self,
+        command: &str,
+        packages: &[&str],
+        arguments: &[&str],
+        compiled: &Path,
+    ) -> Result<(), String> {
         let mut cargo = cargo();
         cargo.args([command, "--quiet", "--locked"]);
         cargo.args(packages.iter().flat_map(|package| ["--package", package]));
@@ -106,7 +127,7 @@ impl Build {
             let path = if self.machine.is_musl() { special() } else { usual() };
             cargo.env(linker, path?);
         }
-        cargo.arg("--target-dir").arg(target_dir());
+        cargo.arg("--target-dir").arg(compiled);
         run(&mut cargo).map(drop)
     }
 }
