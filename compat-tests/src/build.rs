@@ -59,15 +59,17 @@ pub fn released_command() -> Result<PathBuf, String> {
     product("release").map(|folder| folder.join("jvmpi"))
 }
 
+/// HPROF and the command share most crates. If the two were compiled separately, Cargo would resolve different features
+/// for their dependencies and compile everything twice.
+pub const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
+
 /// Builds the command and both libraries, without what only tests need. Returns the folder.
 ///
 /// # Errors
 /// Fails if one of them does not compile.
 pub fn product(profile: &str) -> Result<PathBuf, String> {
     cargo_build(profile, &["--package", "jvmpi-shim"])?;
-    // HPROF and the command share most crates. If the two were compiled separately, Cargo would resolve different
-    // features for their dependencies and compile everything twice.
-    cargo_build(profile, &["--package", "jvmpi-hprof", "--package", "jvmpi-cli"])?;
+    cargo_build(profile, TOOLS.map(|tool| ["--package", tool]).as_flattened())?;
     Ok(machine_dir().join(profile))
 }
 

@@ -21,9 +21,9 @@ pub struct Used {
 }
 
 impl Used {
-    /// Returns an entry for each stack of a profile, all unused. The number of the file is an arbitrary one.
+    /// Returns an entry for each stack of a profile, all unused. IDs begin at that of the profile.
     pub fn none_of(profile: &Profile, profile_id: i64) -> Self {
-        Self { first: profile_id as u64, stacks: vec![false; profile.traces.stacks()] }
+        Self { first: profile_id.cast_unsigned(), stacks: vec![false; profile.traces.stacks()] }
     }
 
     /// Returns the ID of a stack, which is used from now on; none if it has no frames.
@@ -100,16 +100,14 @@ pub fn code(
 ) -> io::Result<()> {
     let call = |stack: usize| profile.traces.call(StackId(stack as u32));
     let id = |number: u64| first.wrapping_add(number);
+    // The number of stacks below each one, itself included. A caller of a used stack is used too.
+    let mut sizes = vec![0_u64; used.len()];
     for stack in (1..used.len()).rev() {
         if let Some((_, caller)) = call(stack).filter(|_| used[stack]) {
-            used[caller.0 as usize] = true;
-        }
-    }
-    // The number of stacks below each one, itself included.
-    let mut sizes: Vec<u64> = used.iter().map(|used| u64::from(*used)).collect();
-    for stack in (1..used.len()).rev() {
-        if let Some((_, caller)) = call(stack).filter(|_| used[stack]) {
-            sizes[caller.0 as usize] += sizes[stack];
+            let caller = caller.0 as usize;
+            used[caller] = true;
+            sizes[stack] += 1;
+            sizes[caller] += sizes[stack];
         }
     }
     let mut depths = vec![0_u32; used.len()];

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use compat_tests::build::{self, TOOLS};
 use compat_tests::machine::Machine;
 use compat_tests::{cargo, target_dir, workspace_root};
 
@@ -43,10 +44,6 @@ pub struct Binaries {
     pub jvmpi: PathBuf,
 }
 
-/// HPROF and the command share most crates. If the two were compiled separately, Cargo would resolve different features
-/// for their dependencies and compile everything twice.
-const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
-
 impl Build {
     /// Compiles everything.
     pub fn run(&self) -> Result<Binaries, String> {
@@ -55,7 +52,7 @@ impl Build {
         self.cargo("rustc", &["jvmpi-shim"], &shim, &self.target_dir_of_shim())?;
         if self.target().is_none() && self.profile == "checked" {
             // The other tests have them already.
-            compat_tests::build::command()?;
+            build::command()?;
         } else {
             self.cargo("build", &TOOLS, &[], &target_dir())?;
         }
