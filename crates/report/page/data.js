@@ -70,13 +70,15 @@ const JDK = /^(java|javax|jdk|sun|com\.sun)\./;
 const LOCKING = /^(java\.util\.concurrent\.locks\.|(jdk\.internal\.misc|sun\.misc)\.Unsafe$)/;
 
 const methodClass = (method) => strings[methods.class[method]];
-const methodName = (method) => `${methodClass(method)}.${strings[methods.name[method]]}`;
+// A method without a class is a name such as [GC].
+const withClass = (className, method) => `${className}${className && '.'}${strings[methods.name[method]]}`;
+const methodName = (method) => withClass(methodClass(method), method);
 
 // The class without its package.
 const simple = (name) => name.slice(name.lastIndexOf('.') + 1);
 const packageOf = (name) => name.slice(0, name.lastIndexOf('.') + 1);
 
-const shortMethodName = (method) => `${simple(methodClass(method))}.${strings[methods.name[method]]}`;
+const shortMethodName = (method) => withClass(simple(methodClass(method)), method);
 
 function lineName(frame) {
   const line = frames.line[frame];
@@ -94,7 +96,7 @@ function methodLabel(method) {
     'span',
     { class: 'name' },
     h('span', { class: 'package' }, packageOf(name)),
-    `${simple(name)}.`,
+    name && `${simple(name)}.`,
     h('b', {}, strings[methods.name[method]]),
   );
 }

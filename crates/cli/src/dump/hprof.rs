@@ -5,7 +5,7 @@ use jvmpi_formats::profile::heap::{
 };
 use jvmpi_formats::profile::{
     self, Amount, Frame, HeapDump, Line, Method, Monitor, MonitorDump, MonitorStatus, ObjectId,
-    Profile, Section, ThreadSerial, ThreadState, ThreadStatus, Time, TraceSerial, Type,
+    Profile, Section, ThreadSerial, ThreadState, ThreadStatus, Time, TraceSerial, Type, qualified,
 };
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -250,11 +250,12 @@ fn stack(profile: &Profile, trace: TraceSerial, out: &mut dyn Write) -> io::Resu
         frames.iter().filter_map(|frame| profile.frame(frame))
     {
         let [class, name, source] = [class, name, source].map(|name| profile.names.get(name));
+        let name = qualified(class, name);
         let source = if source.is_empty() { "Unknown Source" } else { source };
         match line {
-            Line::Number(line) => writeln!(out, "    {class}.{name}({source}:{line})")?,
-            Line::Native => writeln!(out, "    {class}.{name}(Native Method)")?,
-            Line::Compiled | Line::Unknown => writeln!(out, "    {class}.{name}({source})")?,
+            Line::Number(line) => writeln!(out, "    {name}({source}:{line})")?,
+            Line::Native => writeln!(out, "    {name}(Native Method)")?,
+            Line::Compiled | Line::Unknown => writeln!(out, "    {name}({source})")?,
         }
     }
     Ok(())

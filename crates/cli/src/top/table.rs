@@ -103,9 +103,7 @@ impl Table {
 
 fn name(profile: &Profile, id: MethodId) -> String {
     let method = profile.methods.get(id).unwrap_or_default();
-    let [class, name] = [method.class, method.name].map(|name| profile.names.get(name));
-    let name = if class.is_empty() { name.to_owned() } else { format!("{class}.{name}") };
-    printable(&name).into_owned()
+    printable(&profile.qualified(method)).into_owned()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The weights of traces, and the stacks with their weights.
 
 use crate::profile::model::{
-    FramePath, Monitor, NameId, Profile, Site, StackId, ThreadSerial, TraceSerial, WallState,
+    FramePath, Label, Monitor, NameId, Profile, Site, StackId, ThreadSerial, TraceSerial, WallState,
 };
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -135,6 +135,16 @@ pub struct Stack<'a> {
     pub state: Option<WallState>,
     /// The weight.
     pub value: u64,
+}
+
+impl Stack<'_> {
+    /// Returns true if the stack lacks its outermost frames, because it was deeper than the profiler looked.
+    pub fn is_cut_off(&self, profile: &Profile) -> bool {
+        self.frames
+            .iter()
+            .last()
+            .is_some_and(|outermost| profile.has_label(outermost, Label::Truncated))
+    }
 }
 
 /// Returns all stacks of a profile with a weight; equal stacks are summed up.

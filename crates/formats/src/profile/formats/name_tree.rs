@@ -72,8 +72,7 @@ impl NameTree {
 
     fn frame(&mut self, profile: &Profile, frame: FrameId) -> Option<u32> {
         let (_, method) = profile.frame(frame)?;
-        let [class, name] = [method.class, method.name].map(|name| profile.names.get(name));
-        Some(self.name(&format!("{class}.{name}")))
+        Some(self.name(&profile.qualified(method)))
     }
 
     fn name(&mut self, name: &str) -> u32 {

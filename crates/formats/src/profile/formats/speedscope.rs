@@ -67,7 +67,7 @@ fn sampled(
             stack.frames.outermost_first().iter().filter_map(|id| profile.frame(*id))
         {
             let text = |id: NameId| profile.names.get(id);
-            let name = format!("{}.{}", text(method.class), text(method.name));
+            let name = profile.qualified(method);
             let line = if let Line::Number(line) = frame.line { Some(line) } else { None };
             sample.push(number((name, text(method.source).to_owned(), line)));
         }

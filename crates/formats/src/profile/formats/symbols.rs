@@ -62,7 +62,7 @@ impl Symbols {
     fn location_of(&mut self, profile: &Profile, id: FrameId) -> Option<u64> {
         let (frame, method) = profile.frame(id)?;
         let name = |id: NameId| profile.names.get(id);
-        let called = format!("{}.{}", name(method.class), name(method.name));
+        let called = profile.qualified(method);
         let with_signature = format!("{called}{}", name(method.signature));
         let names = [&called, &with_signature, name(method.source)];
         let line = if let Line::Number(line) = frame.line { line } else { 0 };

@@ -2,6 +2,7 @@
 
 mod code;
 mod ids;
+mod label;
 mod names;
 mod profile;
 mod rank;
@@ -12,6 +13,7 @@ mod wall;
 
 pub use code::{Frame, FramePath, Frames, Line, Method, Methods, StackId, Trace, Traces};
 pub use ids::{ClassSerial, FrameId, MethodId, NameId, ObjectId, ThreadSerial, TraceSerial};
+pub use label::{Label, qualified};
 pub use names::Names;
 pub use profile::{Class, Classes, Profile, Settings, Thread};
 pub use section::{

@@ -193,7 +193,8 @@ impl Reader<'_> {
             "Native method" => Line::Native,
             number => Line::Number(number.parse().ok()?),
         };
-        let (class, name) = method.rsplit_once('.')?;
+        let is_label = method.starts_with('[') && method.ends_with(']');
+        let (class, name) = if is_label { ("", method) } else { method.rsplit_once('.')? };
         let method = self.method(class, name, "", source);
         Some(self.profile.frames.intern(Frame { method, line }))
     }

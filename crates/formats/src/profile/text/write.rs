@@ -5,7 +5,7 @@ use crate::profile::heap::{Class, Instance, Objects, Primitives, Record, Root, R
 use crate::profile::model::{
     Amount, ClassSerial, CpuOld, CpuSamples, CpuTimes, HeapDump, Line, MethodId, Monitor,
     MonitorDump, MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial,
-    ThreadState, Time, TraceSerial, Value,
+    ThreadState, Time, TraceSerial, Value, qualified,
 };
 use crate::profile::printable;
 use crate::profile::stream::DumpKind;
@@ -59,7 +59,7 @@ impl<W: Write> TextWriter<W> {
         for (frame, method) in trace.frames.iter().filter_map(|id| profile.frame(id)) {
             let [class, name, source] = [method.class, method.name, method.source]
                 .map(|name| OneLine(profile.names.get(name)));
-            write!(self.out, "\t{class}.{name}({source}:")?;
+            write!(self.out, "\t{}({source}:", qualified(class, name))?;
             match frame.line {
                 Line::Number(line) => write!(self.out, "{line}")?,
                 Line::Unknown => write!(self.out, "Unknown line")?,
@@ -134,7 +134,7 @@ impl<W: Write> TextWriter<W> {
             Some((_, method)) => {
                 let [class, name] =
                     [method.class, method.name].map(|name| OneLine(profile.names.get(name)));
-                writeln!(self.out, " {class}.{name}")
+                writeln!(self.out, " {}", qualified(class, name))
             }
             None => writeln!(self.out, " <empty trace>"),
         }
