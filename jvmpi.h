@@ -69,6 +69,9 @@ extern "C" {
 #define JVMPI_VERSION_1_1 0x10000002 /* adds ID conversion and INSTRUCTION_START */
 #define JVMPI_VERSION_1_2 0x10000003 /* adds the thread list functions */
 
+/* libjvmpi, not in the specification: GetEnv returns a JVMPI_CpuSampling. */
+#define JVMPI_CPU_SAMPLING_1 0x10000101
+
 /* ---- Results of EnableEvent, DisableEvent and RequestEvent ------------------------------ */
 
 #define JVMPI_SUCCESS       0
@@ -575,6 +578,51 @@ typedef struct JVMPI_Interface {
     void (*SuspendThreadList)(jint reqCount, JNIEnv **env_list, jint *results);
     void (*ResumeThreadList)(jint reqCount, JNIEnv **env_list, jint *results);
 } JVMPI_Interface;
+
+/* ---- CPU samples: an extension of libjvmpi ----------------------------------------------
+ *
+ * A timer runs on the CPU clock of each thread of the process. When it expires, the thread takes
+ * its own stack, and the sample waits until the agent asks for it. So a sample stands for one
+ * interval of CPU time, where it was used, and threads that wait cost nothing. GetEnv returns the
+ * functions for JVMPI_CPU_SAMPLING_1, to an agent that has got a JVMPI_Interface.
+ */
+
+/* The kind of a sample. Only JAVA has frames. */
+#define JVMPI_CPU_SAMPLE_JAVA     0 /* a thread with Java frames, also in native or VM code */
+#define JVMPI_CPU_SAMPLE_UNKNOWN  1 /* a Java thread whose stack could not be walked */
+#define JVMPI_CPU_SAMPLE_ENDED    2 /* a Java thread that ended before it took its samples */
+#define JVMPI_CPU_SAMPLE_VM       3 /* another thread, or a Java thread without Java frames */
+#define JVMPI_CPU_SAMPLE_GC       4 /* a thread that collects garbage */
+#define JVMPI_CPU_SAMPLE_COMPILER 5 /* a JIT compiler thread */
+#define JVMPI_CPU_SAMPLE_PROFILER 6 /* a thread of libjvmpi itself */
+
+typedef struct JVMPI_CpuSample {
+    JVMPI_CallTrace trace; /* env_id is NULL if the thread is not a Java thread */
+    jobjectID thread_id;   /* its object as in THREAD_START, also after its end; NULL if unknown */
+    jint kind;             /* JVMPI_CPU_SAMPLE_... */
+    jint count;            /* the intervals of CPU time that it stands for, at least 1 */
+    jboolean truncated;    /* true if the stack has more frames than trace.frames */
+} JVMPI_CpuSample;
+
+typedef struct JVMPI_CpuSampling {
+    /*
+     * Starts the timers: a sample for each interval of CPU time, in nanoseconds, of at most depth
+     * frames (1024 if depth is larger). From JVM_INIT_DONE on, in MT mode. Returns JVMPI_SUCCESS, JVMPI_FAIL,
+     * or JVMPI_NOT_AVAILABLE while another agent samples.
+     */
+    jint (*StartCpuSamples)(jlong interval, jint depth);
+
+    /* Ends the timers. Samples that wait are dropped. */
+    void (*StopCpuSamples)(void);
+
+    /*
+     * Takes the next sample: returns 0 after it has filled in *sample and the caller's array
+     * sample->trace.frames, which has space for depth frames. If no sample waits, returns the number
+     * of milliseconds after which the agent should ask again. Only in GC-off mode, by one thread at a
+     * time. The class of each frame is defined before.
+     */
+    jint (*NextCpuSample)(JVMPI_CpuSample *sample, jint depth);
+} JVMPI_CpuSampling;
 
 /* ---- Exported by an agent --------------------------------------------------------------- */
 

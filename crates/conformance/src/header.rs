@@ -34,6 +34,9 @@ impl Kind {
 /// The constants in `jvmpi.h` that have no meaning of their own to be proved: the include guard, and a limit.
 const NOT_OF_THE_SPECIFICATION: [&str; 2] = ["JVMPI_H", "JVMPI_MAX_EVENT_TYPE_VAL"];
 
+/// The beginning of the constants of the extension for CPU samples, which only libjvmpi.so has.
+const CPU_SAMPLES: &str = "JVMPI_CPU_SAMPL";
+
 const HEADER: &str = include_str!("../suite/jvmpi.h");
 
 /// Returns all items of the header in their order: functions and events by name, fields with a path such as
@@ -52,7 +55,8 @@ fn defines() -> (Vec<String>, Vec<String>) {
     let (mut events, mut constants) = (Vec::new(), Vec::new());
     for line in HEADER.lines().filter_map(|line| line.strip_prefix("#define ")) {
         let (name, value) = line.split_once(' ').unwrap_or((line, ""));
-        if value.trim_start().starts_with("JVMPI_") || NOT_OF_THE_SPECIFICATION.contains(&name) {
+        let is_alias = value.trim_start().starts_with("JVMPI_");
+        if is_alias || NOT_OF_THE_SPECIFICATION.contains(&name) || name.starts_with(CPU_SAMPLES) {
             continue;
         }
         match name.strip_prefix("JVMPI_EVENT_") {
@@ -156,5 +160,6 @@ mod tests {
         let constants: Vec<_> = of(Kind::Constant).collect();
         assert!(constants.contains(&"JVMPI_GC_ROOT_UNKNOWN"));
         assert!(!constants.contains(&"JVMPI_EVENT_OBJ_ALLOC"));
+        assert!(!constants.contains(&"JVMPI_CPU_SAMPLING_1"));
     }
 }

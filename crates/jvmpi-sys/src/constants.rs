@@ -8,6 +8,8 @@ pub const JVMPI_VERSION_1: jint = 0x1000_0001;
 pub const JVMPI_VERSION_1_1: jint = 0x1000_0002;
 /// The version that adds `SuspendThreadList` and `ResumeThreadList`.
 pub const JVMPI_VERSION_1_2: jint = 0x1000_0003;
+/// An extension of `libjvmpi`: `GetEnv` returns a [`JVMPI_CpuSampling`](crate::JVMPI_CpuSampling).
+pub const JVMPI_CPU_SAMPLING_1: jint = 0x1000_0101;
 
 // Results of EnableEvent, DisableEvent and RequestEvent.
 
@@ -30,6 +32,23 @@ pub const JVMPI_THREAD_CONDVAR_WAIT: jint = 3;
 pub const JVMPI_THREAD_SUSPENDED: jint = 0x8000;
 /// Flag: the thread is interrupted.
 pub const JVMPI_THREAD_INTERRUPTED: jint = 0x4000;
+
+// The kinds of samples in JVMPI_CpuSample. Only the first has frames.
+
+/// A thread with Java frames, also in native or VM code.
+pub const JVMPI_CPU_SAMPLE_JAVA: jint = 0;
+/// A Java thread whose stack could not be walked.
+pub const JVMPI_CPU_SAMPLE_UNKNOWN: jint = 1;
+/// A Java thread that ended before it took its samples.
+pub const JVMPI_CPU_SAMPLE_ENDED: jint = 2;
+/// Another thread, or a Java thread without Java frames.
+pub const JVMPI_CPU_SAMPLE_VM: jint = 3;
+/// A thread that collects garbage.
+pub const JVMPI_CPU_SAMPLE_GC: jint = 4;
+/// A JIT compiler thread.
+pub const JVMPI_CPU_SAMPLE_COMPILER: jint = 5;
+/// A thread of `libjvmpi` itself.
+pub const JVMPI_CPU_SAMPLE_PROFILER: jint = 6;
 
 // Priorities for CreateSystemThread.
 

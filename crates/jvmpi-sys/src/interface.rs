@@ -124,6 +124,40 @@ macro_rules! declare {
 
 for_each_function!(declare);
 
+/// A sample of the CPU time of a thread: an extension of `libjvmpi`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct JVMPI_CpuSample {
+    /// The frames; `env_id` is NULL if the thread is not a Java thread.
+    pub trace: JVMPI_CallTrace,
+    /// The thread's object as in THREAD_START, also after the thread's end. NULL if it is not known.
+    pub thread_id: jobjectID,
+    /// One of the `JVMPI_CPU_SAMPLE_…` constants.
+    pub kind: jint,
+    /// The number of intervals of CPU time that the sample stands for, at least 1.
+    pub count: jint,
+    /// True if the stack has more frames than `trace.frames`.
+    pub truncated: jboolean,
+}
+
+/// The functions that `GetEnv` returns for [`JVMPI_CPU_SAMPLING_1`](crate::JVMPI_CPU_SAMPLING_1): an extension of
+/// `libjvmpi`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct JVMPI_CpuSampling {
+    /// Starts a timer on the CPU clock of each thread. Takes the interval in nanoseconds and the largest number of
+    /// frames. Returns `JVMPI_SUCCESS`, `JVMPI_FAIL`, or `JVMPI_NOT_AVAILABLE` while another agent samples. In MT
+    /// mode, from `JVM_INIT_DONE` on.
+    pub StartCpuSamples: Option<unsafe extern "C" fn(interval: jlong, depth: jint) -> jint>,
+    /// Ends the timers. Samples that wait are dropped.
+    pub StopCpuSamples: Option<unsafe extern "C" fn()>,
+    /// Fills in the next sample, whose `trace.frames` has space for `depth` frames, and returns 0. If no sample waits,
+    /// returns the number of milliseconds after which the agent should ask again. In GC-off mode, by one thread at a
+    /// time.
+    pub NextCpuSample:
+        Option<unsafe extern "C" fn(sample: *mut JVMPI_CpuSample, depth: jint) -> jint>,
+}
+
 /// The type of the function that an agent exports as `JVM_OnLoad`.
 ///
 /// `options` is the text after the first `:` of the agent's option on the command line, or NULL. `reserved` is NULL.

@@ -68,6 +68,7 @@ layout! {
     JVMPI_VERSION_1
     JVMPI_VERSION_1_1
     JVMPI_VERSION_1_2
+    JVMPI_CPU_SAMPLING_1
     JVMPI_SUCCESS
     JVMPI_NOT_AVAILABLE
     JVMPI_FAIL
@@ -124,6 +125,13 @@ layout! {
     JVMPI_THREAD_CONDVAR_WAIT
     JVMPI_THREAD_SUSPENDED
     JVMPI_THREAD_INTERRUPTED
+    JVMPI_CPU_SAMPLE_JAVA
+    JVMPI_CPU_SAMPLE_UNKNOWN
+    JVMPI_CPU_SAMPLE_ENDED
+    JVMPI_CPU_SAMPLE_VM
+    JVMPI_CPU_SAMPLE_GC
+    JVMPI_CPU_SAMPLE_COMPILER
+    JVMPI_CPU_SAMPLE_PROFILER
     JVMPI_MINIMUM_PRIORITY
     JVMPI_NORMAL_PRIORITY
     JVMPI_MAXIMUM_PRIORITY
@@ -164,6 +172,18 @@ layout! {
         env_id: 0 | 0,
         num_frames: 8 | 4,
         frames: 16 | 8,
+    }
+    JVMPI_CpuSample: 48 | 28 {
+        trace: 0 | 0,
+        thread_id: 24 | 12,
+        kind: 32 | 16,
+        count: 36 | 20,
+        truncated: 40 | 24,
+    }
+    JVMPI_CpuSampling: 24 | 12 {
+        StartCpuSamples: 0 | 0,
+        StopCpuSamples: 8 | 4,
+        NextCpuSample: 16 | 8,
     }
     JVMPI_Method: 32 | 20 {
         method_name: 0 | 0,

@@ -1,7 +1,7 @@
 //! Finds the classes of methods that an agent names. The agent may pass any value, and the VM would
 //! dereference it. So the shim looks it up among the methods of all classes.
 
-use super::methods;
+use super::methods::{self, Method};
 use crate::classes;
 use crate::jvm::{self, Jni};
 use crate::lock::Map;
@@ -9,7 +9,7 @@ use crate::records::class::Class;
 use jni_sys::{jint, jmethodID};
 use jvmpi_sys::jobjectID;
 use std::ptr;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// For each method that existed at the last listing, the ID of the class that declares it.
 static BY_METHOD: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
@@ -25,6 +25,18 @@ pub fn class_of(jni: Jni, method: jmethodID) -> Option<jobjectID> {
     listed().or_else(|| {
         list_all(jni);
         listed()
+    })
+}
+
+/// Returns the record of a method that the VM may have freed. It is asked only about methods of live classes: older
+/// updates crash otherwise (see [`jvm::Jvm::knows_freed_methods`]).
+pub fn find_if_alive(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
+    methods::known_as_it_is(jni, method).or_else(|| {
+        let class = classes::by_id(class_of(jni, method)?)?;
+        jni.frame(4, |jni| {
+            class.object(jni)?;
+            methods::find_out(jni, method)
+        })
     })
 }
 

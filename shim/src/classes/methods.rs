@@ -81,7 +81,8 @@ pub fn known_as_it_is(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     known(method).filter(|known| !known.is_replaced(jni, false))
 }
 
-fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
+/// Asks the VM about a method, which it must not have freed.
+pub fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     let jvmti = jvm::get().jvmti;
     let (name, signature) = jvmti.method_name(method).ok()?;
     let new = jni.frame(8, |jni| {

@@ -3,7 +3,7 @@
 
 use super::{internals, vm_structs};
 use crate::lock::Memo;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 /// A `JavaThreadState`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,14 +54,33 @@ pub unsafe fn of(thread: usize) -> Option<ThreadState> {
     Some(ThreadState(unsafe { read(thread, offset) }))
 }
 
-/// Reads the state.
+/// Returns the kernel's ID of a thread; None if its place is not known.
 ///
 /// # Safety
-/// The structure at `thread` lives and has the state at this offset.
-unsafe fn read(thread: usize, offset: usize) -> i32 {
-    let state = std::ptr::with_exposed_provenance::<AtomicI32>(thread + offset);
+/// `thread` is the address of a thread's structure, which lives until this returns.
+pub unsafe fn os_thread(thread: usize) -> Option<i32> {
+    static OFFSETS: Memo<Option<[usize; 2]>> = Memo::new();
+    let find = || {
+        let of_thread = |name| vm_structs::offset_of(name, c"_osthread");
+        let structure = of_thread(c"Thread").or_else(|| of_thread(c"JavaThread"))?;
+        Some([structure, vm_structs::offset_of(c"OSThread", c"_thread_id")?])
+    };
+    let [structure, number] = (*OFFSETS.get_or_find(find))?;
+    let structure = std::ptr::with_exposed_provenance::<AtomicUsize>(thread + structure);
+    // SAFETY: as the caller promises; the VM says that the field is there.
+    let structure = unsafe { (*structure).load(Ordering::SeqCst) };
+    // SAFETY: as above; the structure lives as long as that of the thread.
+    (structure != 0).then(|| unsafe { read(structure, number) })
+}
+
+/// Reads a field.
+///
+/// # Safety
+/// The structure lives and has a field of this type at this offset.
+unsafe fn read(structure: usize, offset: usize) -> i32 {
+    let field = std::ptr::with_exposed_provenance::<AtomicI32>(structure + offset);
     // SAFETY: as the caller promises. The field is aligned, and the thread itself changes it.
-    unsafe { (*state).load(Ordering::SeqCst) }
+    unsafe { (*field).load(Ordering::SeqCst) }
 }
 
 #[cfg(test)]

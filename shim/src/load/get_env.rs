@@ -10,7 +10,7 @@ use crate::table;
 use crate::threads;
 use jni_sys::{JNI_ERR, JNI_EVERSION, JNIEnv, jint};
 use jvmpi_settings::AgentOptions;
-use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
+use jvmpi_sys::{JVMPI_CPU_SAMPLING_1, JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
@@ -142,9 +142,11 @@ fn next_expected() -> Option<LoadedLibrary> {
     Some(LoadedLibrary { base: next.base, path: next.path.clone() })
 }
 
-/// Answers `GetEnv` for a JVMPI version: returns the table of the agent that called it.
+/// Answers `GetEnv` for a version of JVMPI or of its extension: returns the table of the agent that called it.
 pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void, jint> {
-    if ![JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].contains(&version) {
+    const VERSIONS: [jint; 4] =
+        [JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2, JVMPI_CPU_SAMPLING_1];
+    if !VERSIONS.contains(&version) {
         return Err(JNI_EVERSION);
     }
     let agent = agent_that_asks(caller.addr()).map_err(|message| {
@@ -152,6 +154,9 @@ pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void
         JNI_ERR
     })?;
     agent.note_that_it_asked();
+    if version == JVMPI_CPU_SAMPLING_1 {
+        return Ok(table::cpu_samples::of(agent).cast_mut().cast());
+    }
     Ok(topmost_table(agent).cast())
 }
 

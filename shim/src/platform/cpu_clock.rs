@@ -1,5 +1,6 @@
 //! The CPU time of threads.
 
+use super::cpu_timer::clock_of;
 use libc::{CLOCK_THREAD_CPUTIME_ID, clockid_t, timespec};
 use std::time::Duration;
 
@@ -12,12 +13,6 @@ pub fn current() -> i64 {
 /// this number. Unlike pthreads, this needs no pointer to a thread that may have ended.
 pub fn of(os_thread: i32) -> Option<i64> {
     if os_thread <= 0 { None } else { read(clock_of(os_thread)) }
-}
-
-/// Returns the clock that Linux gives each thread: the complement of its number above three bits,
-/// in which `4` means "one thread" and `2` its scheduled time.
-fn clock_of(os_thread: i32) -> clockid_t {
-    !os_thread << 3 | 4 | 2
 }
 
 fn read(clock: clockid_t) -> Option<i64> {

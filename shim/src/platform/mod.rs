@@ -4,6 +4,7 @@
 
 #[cfg(not(model))]
 pub mod cpu_clock;
+pub mod cpu_timer;
 pub mod dynamic_loader;
 #[cfg(not(model))]
 pub mod futex;

@@ -9,9 +9,6 @@ thread_local! {
 
 /// Returns the kernel's ID of the current thread.
 pub fn os_thread() -> i32 {
-    // The C library has `libc::gettid` only since 2.30.
-    // SAFETY: gettid has no preconditions.
-    let ask = || unsafe { libc::syscall(libc::SYS_gettid) as i32 };
     OS_THREAD
         .try_with(|cell| {
             if cell.get() == 0 {
@@ -22,6 +19,20 @@ pub fn os_thread() -> i32 {
         .unwrap_or_else(|_| ask())
 }
 
+/// Asks the kernel for its ID of the current thread. May be called in a signal handler on any thread, where
+/// thread-local storage may not be allocated yet.
+pub fn ask() -> i32 {
+    // The C library has `libc::gettid` only since 2.30.
+    // SAFETY: gettid has no preconditions.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+/// Returns the name of a thread of this process, which has at most 15 bytes. Empty if there is no such thread.
+pub fn name_of(number: i32) -> String {
+    let name = fs::read_to_string(format!("/proc/self/task/{number}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
 /// Returns the kernel's IDs of all threads of this process.
 pub fn all() -> impl Iterator<Item = i32> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -30,11 +41,7 @@ pub fn all() -> impl Iterator<Item = i32> {
 
 /// Returns the kernel's ID of the oldest thread of this process that has this name.
 pub fn named(name: &str) -> Option<i32> {
-    let has_name = |number: &i32| {
-        fs::read_to_string(format!("/proc/self/task/{number}/comm"))
-            .is_ok_and(|found| found.trim_end() == name)
-    };
-    all().filter(has_name).min()
+    all().filter(|number| name_of(*number) == name).min()
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@
 //! suspension that takes effect a little later.
 
 pub mod can_suspend;
+pub mod cpu_samples;
 pub mod executing;
+mod sample_pool;
 pub mod sampling;
 pub mod signal;
 pub mod thread_status;
@@ -209,25 +211,4 @@ pub fn with_trace<R>(thread: &Thread, depth: usize, f: impl FnOnce(&[RawFrame]) 
         return None;
     }
     thread.sample.peek(depth).map(f)
-}
-
-/// Calls `look`, which calls no agent, with the thread, or the virtual thread mounted on it, while JVMTI has suspended
-/// it. If another JVMTI agent has `can_suspend`, the thread keeps running. None if the thread has ended.
-pub fn while_suspended<R>(thread: &Thread, mut look: impl FnMut(jthread) -> R) -> Option<R> {
-    let _lock = vm_locks::for_suspending();
-    let borrowed = can_suspend::borrow();
-    if thread.suspension.is_requested() {
-        // From now on the agent gets JVMTI's trace.
-        thread.sample.discard();
-    }
-    let jvmti = jvm::get().jvmti;
-    let _suspending = suspending::begin();
-    executing::with(thread, |object, _| {
-        let is_suspended = borrowed.is_ok() && jvmti.suspend(object).is_ok();
-        let result = look(object);
-        if is_suspended {
-            resume_by_jvmti(object);
-        }
-        result
-    })
 }

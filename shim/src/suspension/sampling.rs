@@ -10,8 +10,8 @@
 //! A trace is requested in two places: by SuspendThread (see the parent module), and by `ThreadHasRun` for a
 //! thread that is not suspended ([`has_run`]), so that a sampler need not suspend threads.
 
-use super::executing;
-use super::signal;
+use super::signal::{self, Cause};
+use super::{cpu_samples, executing};
 use crate::jvm::async_call_trace::{self, RawFrame};
 use crate::jvm::thread_state::ThreadState;
 use crate::records::agents::Agent;
@@ -48,7 +48,11 @@ pub fn prepare() -> bool {
 ///
 /// # Safety
 /// Called in a signal handler with its context.
-unsafe fn in_handler(context: *mut c_void) {
+unsafe fn in_handler(cause: Cause, context: *mut c_void) {
+    if let Cause::Timer(slot, count) = cause {
+        // SAFETY: as the caller promises.
+        return unsafe { cpu_samples::expired(slot, count, context) };
+    }
     let Some(thread) = running::known_current() else { return };
     // A thread that has ended may be detached from the VM.
     let env = thread.vm_env();

@@ -1,7 +1,7 @@
-//! The signal that makes a thread take its own call trace.
+//! The signal that makes a thread take its own call trace, on request or when a timer expires.
 
 use crate::jvm::internals;
-use crate::platform::os_thread;
+use crate::platform::{cpu_timer, os_thread};
 use libc::{c_int, c_void, siginfo_t};
 use std::fs;
 use std::mem::{self, MaybeUninit};
@@ -15,12 +15,25 @@ static NUMBER: AtomicI32 = AtomicI32::new(0);
 
 /// Returns true once the handler is installed.
 pub fn is_installed() -> bool {
-    NUMBER.load(Ordering::Acquire) != 0
+    number().is_some()
+}
+
+/// Returns the signal's number, if the handler is installed.
+pub fn number() -> Option<c_int> {
+    Some(NUMBER.load(Ordering::Acquire)).filter(|number| *number != 0)
+}
+
+/// The cause of a signal.
+pub enum Cause {
+    /// Another thread has sent it ([`send`]).
+    Request,
+    /// A timer with this value has expired that many times.
+    Timer(usize, u32),
 }
 
 /// The function that runs in the thread that gets the signal, with the interrupted context. It uses only functions that
 /// are allowed in a signal handler.
-pub type Action = unsafe fn(context: *mut c_void);
+pub type Action = unsafe fn(cause: Cause, context: *mut c_void);
 
 static ACTION: OnceLock<Action> = OnceLock::new();
 
@@ -86,12 +99,15 @@ pub fn send(os_thread: i32) -> bool {
 }
 
 /// Handles the signal. Any process may have sent it, so the handler reads only data of the current thread.
-unsafe extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
+unsafe extern "C" fn handle(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: each thread has its own errno.
     let errno = unsafe { *libc::__errno_location() };
     if let Some(action) = ACTION.get() {
+        // SAFETY: the kernel passes the information.
+        let expiration = unsafe { cpu_timer::expiration(info) };
+        let cause = expiration.map_or(Cause::Request, |(value, count)| Cause::Timer(value, count));
         // SAFETY: the kernel passes the context.
-        unsafe { action(context) };
+        unsafe { action(cause, context) };
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };

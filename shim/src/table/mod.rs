@@ -3,6 +3,7 @@
 //! The interface passes no context, so each agent has a table of its own, whose functions are compiled for the agent's
 //! index.
 
+pub mod cpu_samples;
 mod events;
 mod frame_room;
 mod gc;

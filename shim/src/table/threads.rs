@@ -41,7 +41,7 @@ fn prepare_to_suspend() {
 }
 
 /// Runs a preparation for the sampling signal. If it returns true, all methods must have IDs first.
-fn prepare(prepare: impl FnOnce() -> bool) {
+pub fn prepare(prepare: impl FnOnce() -> bool) {
     let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else {
         return;
     };

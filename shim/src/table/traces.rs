@@ -14,7 +14,7 @@ use crate::suspension::{
     sampling::{self, Sampled},
 };
 use crate::threads::{self, Thread};
-use crate::translate::frames::{self, Frame, Resolver, Walked};
+use crate::translate::frames::{self, Resolver, Walked};
 use jni_sys::jint;
 use jvmpi_jvmti_sys::{jthread, jvmtiFrameInfo};
 use jvmpi_sys::JVMPI_CallTrace;
@@ -48,7 +48,7 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
 }
 
 /// Writes the frames of the current thread, or of another one, to `room`, and returns their number.
-fn fill(
+pub fn fill(
     jni: Jni,
     agent: &Agent,
     current: &Thread,
@@ -64,10 +64,7 @@ fn fill(
         // With `virtual=own`, the stack of a virtual thread that is being mounted or unmounted lies on the carrier.
         let shows_virtual =
             !virtual_thread::are_threads() || other.is_none_or(|thread| thread.is_virtual());
-        let mut kept = resolve(jni, agent, current, &mut resolver, room, count, shows_virtual);
-        if let Some(thread) = other.filter(|_| resolver.met_unknown) {
-            kept = resolve_while_suspended(jni, agent, current, thread, room);
-        }
+        let kept = resolve(jni, agent, current, &mut resolver, room, count, shows_virtual);
         // The bytecode indexes found may refer to an older version of a method's code; walk again.
         if !resolver.met_new_code {
             return kept;
@@ -83,14 +80,7 @@ fn walk(
     room: &mut [MaybeUninit<jvmtiFrameInfo>],
 ) -> (Walked, usize) {
     let depth = room.len();
-    let mut copy = |frames: &[RawFrame]| {
-        for (place, frame) in room.iter_mut().zip(frames) {
-            // The index is negative in a native method and before a method's first instruction.
-            let location = i64::from(frame.bci.max(0));
-            place.write(jvmtiFrameInfo { method: frame.method, location });
-        }
-        frames.len().min(depth)
-    };
+    let mut copy = |frames: &[RawFrame]| copy(frames, room);
     if let Some(count) = suspension::with_trace(thread, depth, &mut copy) {
         // The thread may have run since.
         return (Walked::Running, count);
@@ -103,6 +93,27 @@ fn walk(
         Sampled::NotYet => (Walked::Running, 0),
         Sampled::Unknown => walk_now(thread, room),
     }
+}
+
+/// Writes frames that a signal handler has found as JVMTI has them. Returns their number.
+pub fn copy(frames: &[RawFrame], room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
+    for (place, frame) in room.iter_mut().zip(frames) {
+        // The index is negative in a native method and before a method's first instruction.
+        let location = i64::from(frame.bci.max(0));
+        place.write(jvmtiFrameInfo { method: frame.method, location });
+    }
+    frames.len().min(room.len())
+}
+
+/// Converts `count` frames of a CPU sample, which another thread has taken a while ago. Returns how many remain.
+pub fn resolve_taken(
+    jni: Jni,
+    agent: &Agent,
+    current: &Thread,
+    room: &mut Room,
+    count: usize,
+) -> usize {
+    resolve(jni, agent, current, &mut Resolver::of(Walked::Running), room, count, true)
 }
 
 /// Walks the current stack of another thread, or of the virtual thread mounted on it. Suspending a carrier does not
@@ -118,27 +129,6 @@ fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> (Walke
 
 fn walk_thread(object: jthread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {
     jvm::get().jvmti.stack_trace(object, 0, room).unwrap_or(0)
-}
-
-/// Converts the frames of a running thread. The thread is suspended for a moment, so that it cannot leave a method
-/// about which the VM has to be asked.
-fn resolve_while_suspended(
-    jni: Jni,
-    agent: &Agent,
-    current: &Thread,
-    thread: &Thread,
-    room: &mut Room,
-) -> usize {
-    let frames: Vec<_> = suspension::while_suspended(thread, |object| {
-        let count = walk_thread(object, room.walked());
-        // SAFETY: the walk wrote that many frames.
-        let walked = (0..count).map(|at| unsafe { room.frame(at) });
-        walked.map(|frame| Frame::of_suspended(jni, frame)).collect()
-    })
-    .unwrap_or_default();
-    let mut resolver = Resolver::default();
-    let shown = frames.iter().filter_map(|frame| resolver.show(jni, agent, current, frame));
-    shown.take(room.depth()).enumerate().map(|(at, frame)| room.show(at, frame)).count()
 }
 
 /// Converts `count` JVMTI frames to JVMPI frames and returns how many remain. Each method's class is announced before

@@ -23,4 +23,4 @@ pub use discovery::{discover, with_env};
 pub use hidden::{hidden_objects, hide, is_hidden_object};
 pub use lifecycle::{ended, start_hidden, started, virtual_ended};
 pub use mounting::{expect_notices, mounted, numbers_are_known, unmounted};
-pub use structure::{locate_environments, locate_states};
+pub use structure::{locate_environments, locate_states, os_thread_of};

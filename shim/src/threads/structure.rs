@@ -58,17 +58,29 @@ pub fn locate_states(jni: Jni) {
     }
 }
 
+/// Returns the kernel's ID of a live platform thread, also if the thread has not run code of the shim. None if only
+/// the thread itself knows.
+pub fn os_thread_of(thread: &Thread) -> Option<i32> {
+    // SAFETY: the structure lives during the call.
+    thread.with_structure(|structure| unsafe { thread_state::os_thread(structure) })
+}
+
 impl Thread {
+    /// Calls `f` with the address of the VM's structure of a platform thread, which lives meanwhile.
+    fn with_structure<R>(&self, f: impl FnOnce(usize) -> Option<R>) -> Option<R> {
+        let distance = env_distance()?;
+        // The VM frees the structure only after `ended`, which removes the object from the record.
+        let object = self.object.lock();
+        object.as_ref()?;
+        f(self.env().addr().wrapping_sub(distance))
+    }
+
     /// Returns the state of the thread in the VM, or of its carrier if it is virtual. None if only JVMTI knows.
     pub fn vm_state(&self) -> Option<ThreadState> {
         if self.is_virtual() {
             return registry::by_env(self.vm_env())?.vm_state();
         }
-        let distance = env_distance()?;
-        // The VM frees the structure only after `ended`, which removes the object from the record.
-        let object = self.object.lock();
-        object.as_ref()?;
-        // SAFETY: the structure is at this distance, and lives as long as the lock is held.
-        unsafe { thread_state::of(self.env().addr().wrapping_sub(distance)) }
+        // SAFETY: the structure lives during the call.
+        self.with_structure(|structure| unsafe { thread_state::of(structure) })
     }
 }

@@ -1,6 +1,7 @@
 //! Selects the frames of call traces that agents see, and converts them.
 
 use super::classes;
+use crate::classes::method_classes;
 use crate::classes::methods::{self, Boundary, Method};
 use crate::classes::seen_frames::SeenFrames;
 use crate::jvm::{self, Jni};
@@ -163,8 +164,6 @@ pub struct Resolver {
     pub met_virtual: bool,
     /// True if the frames of a virtual thread were met, and the next ones are those of its carrier.
     pub met_carrier: bool,
-    /// True if a method was met that only the VM knows, and that the thread may have left.
-    pub met_unknown: bool,
 }
 
 impl Resolver {
@@ -231,8 +230,7 @@ impl Resolver {
             return None;
         }
         if self.walked == Walked::Running && !jvm::get().knows_freed_methods() {
-            let known = methods::known_as_it_is(jni, method);
-            self.met_unknown |= known.is_none();
+            let known = method_classes::find_if_alive(jni, method);
             return known.filter(|method| !method.class.is_own());
         }
         let (method, is_new) = methods::as_it_is(jni, method, self.walked == Walked::Current)?;

@@ -6,6 +6,7 @@ use crate::gc::lookup;
 use crate::jvm::{self, Jni};
 use crate::notify::{self, Delivery};
 use crate::records::agents::{self, Agent};
+use crate::suspension::cpu_samples;
 use crate::sync::announcements;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jobject};
@@ -18,6 +19,7 @@ use std::ffi::CString;
 pub unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     let start = |jni| {
         let thread = threads::started(jni);
+        cpu_samples::thread_started(&thread);
         for agent in agents::all() {
             announce(jni, agent, &thread, &thread);
         }
@@ -29,6 +31,7 @@ pub unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _
 pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
     let end = |jni| {
         let thread = threads::current(jni);
+        cpu_samples::thread_ended(&thread);
         classes::announce_loaded(jni, &thread);
         send::to_all(jni, &thread, JVMPI_EVENT_THREAD_END, ());
         threads::ended(&thread);

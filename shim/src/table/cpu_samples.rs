@@ -1,0 +1,114 @@
+//! The functions of the extension for CPU samples: StartCpuSamples, StopCpuSamples, NextCpuSample.
+
+use super::frame_room::Room;
+use super::{threads::prepare, traces};
+use crate::boundary::guard;
+use crate::classes;
+use crate::jvm::async_call_trace::RawFrame;
+use crate::records::agents::{self, Agent, MAX_AGENTS};
+use crate::records::phase::{self, Phase};
+use crate::suspension::cpu_samples::{self, Next};
+use crate::suspension::sampling;
+use crate::threads;
+use jni_sys::{jint, jlong};
+use jvmpi_sys::*;
+
+static TABLES: [JVMPI_CpuSampling; MAX_AGENTS] = [
+    table::<0>(),
+    table::<1>(),
+    table::<2>(),
+    table::<3>(),
+    table::<4>(),
+    table::<5>(),
+    table::<6>(),
+    table::<7>(),
+];
+
+/// Returns the functions for an agent.
+pub fn of(agent: &Agent) -> *const JVMPI_CpuSampling {
+    &raw const TABLES[agent.index]
+}
+
+const fn table<const AGENT: usize>() -> JVMPI_CpuSampling {
+    JVMPI_CpuSampling {
+        StartCpuSamples: Some(start_for::<AGENT>),
+        StopCpuSamples: Some(stop_for::<AGENT>),
+        NextCpuSample: Some(next_for::<AGENT>),
+    }
+}
+
+unsafe extern "C" fn start_for<const AGENT: usize>(interval: jlong, depth: jint) -> jint {
+    guard(JVMPI_FAIL, || start(agents::get(AGENT), interval, depth))
+}
+
+unsafe extern "C" fn stop_for<const AGENT: usize>() {
+    guard((), || cpu_samples::stop(agents::get(AGENT)));
+}
+
+unsafe extern "C" fn next_for<const AGENT: usize>(
+    sample: *mut JVMPI_CpuSample,
+    depth: jint,
+) -> jint {
+    // SAFETY: the agent passes NULL or a sample with this much space.
+    guard(NEVER, || unsafe { next(agents::get(AGENT), sample, depth) })
+}
+
+/// The time after which an agent may ask again if there is nothing to be had, in milliseconds.
+const NEVER: jint = 1000;
+
+fn start(agent: &Agent, interval: jlong, depth: jint) -> jint {
+    if phase::now() < Phase::Live || !phase::vm_answers() {
+        return JVMPI_FAIL;
+    }
+    prepare(sampling::prepare);
+    cpu_samples::start(agent, interval, usize::try_from(depth).unwrap_or(0))
+}
+
+/// # Safety
+/// `sample` is NULL or points to a sample whose `trace.frames` is NULL or has space for `depth` frames.
+unsafe fn next(agent: &Agent, sample: *mut JVMPI_CpuSample, depth: jint) -> jint {
+    // SAFETY: as the caller promises.
+    let Some(sample) = (unsafe { sample.as_mut() }) else { return NEVER };
+    let Some((jni, current)) = threads::current_attached() else { return NEVER };
+    if depth <= 0 || sample.trace.frames.is_null() || !phase::vm_answers() {
+        return NEVER;
+    }
+    classes::class_fields(jni);
+    let frames = sample.trace.frames;
+    let mut wait = NEVER;
+    let fill = |room: &mut Room| {
+        let copy = |frames: &[RawFrame]| _ = traces::copy(frames, room.walked());
+        match cpu_samples::next(agent, copy) {
+            Next::Nothing(time) => {
+                wait = jint::try_from(time.as_millis()).unwrap_or(NEVER).max(1);
+                return;
+            }
+            Next::Taken(head, truncated) => {
+                (sample.trace.env_id, sample.thread_id) = (head.env, head.object);
+                sample.kind = head.kind;
+                sample.count = jint::try_from(head.count).unwrap_or(jint::MAX);
+                sample.truncated = truncated || head.frames > room.depth();
+                let count = head.frames.min(room.depth());
+                sample.trace.num_frames =
+                    traces::resolve_taken(jni, agent, &current, room, count) as jint;
+            }
+            Next::ByClock(head) => {
+                (sample.trace.env_id, sample.thread_id) = (head.env, head.object);
+                sample.count = jint::try_from(head.count).unwrap_or(jint::MAX);
+                let thread = threads::by_env(head.env);
+                let walked = thread
+                    .map_or(0, |thread| traces::fill(jni, agent, &current, Some(&thread), room));
+                sample.trace.num_frames = walked as jint;
+                sample.truncated = walked == room.depth();
+                sample.kind = JVMPI_CPU_SAMPLE_JAVA;
+            }
+        }
+        if sample.kind == JVMPI_CPU_SAMPLE_JAVA && sample.trace.num_frames == 0 {
+            sample.kind = JVMPI_CPU_SAMPLE_VM;
+        }
+        wait = 0;
+    };
+    // SAFETY: the caller promises space for `depth` frames.
+    unsafe { Room::with(frames, depth as usize, fill) };
+    wait
+}
