@@ -51,7 +51,7 @@ fn finds_them(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// Returns the number in the line of a profile that begins with this text.
-fn value(profile: &str, key: &str) -> Result<u64, String> {
+pub fn value(profile: &str, key: &str) -> Result<u64, String> {
     let line = profile.lines().find_map(|line| line.strip_prefix(key));
     line.and_then(|rest| rest.trim().parse().ok()).ok_or_else(|| format!("no {key}:\n{profile}"))
 }

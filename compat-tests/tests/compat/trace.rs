@@ -188,16 +188,23 @@ fn kept_memory_lives_as_long_as_in_the_jvm(vm: &Vm<'_>) -> Result<(), String> {
 /// A thread of the agent's own asks for the stacks of others. Of one that ends meanwhile it is not recorded whether it
 /// was still to be seen.
 fn samples_are_answered(vm: &Vm<'_>) -> Result<(), String> {
-    let (_, live, again) =
-        twice_through_hprof(vm, "compute-2-1200", "cpu=samples,interval=1,cutoff=0")?;
-    let samples = |file: &File| {
-        let section = file.profile().cpu_samples().next_back().ok_or("no section")?;
-        Ok::<_, String>(section.rows.iter().map(|row| row.samples).sum::<u64>())
+    const ENDED: u64 = 10;
+    let agent = build::agent("sampler")?;
+    let options = |name: &str| {
+        let report = vm.file(name);
+        Ok::<_, String>(format!("interval=1,depth=8,top=4,out={}", text(&report)?))
     };
-    let ended = live.profile().threads.values().filter(|thread| thread.ended).count() as u64;
-    let (live, again) = (samples(&live)?, samples(&again)?);
-    ensure!(live.abs_diff(again) <= ended, "{again} samples, not {live}, and {ended} ends");
-    ensure!(live > 10 * ended, "only {live} samples, and {ended} ends");
+    let trace = recording(vm, "trace")?;
+    let launch = recorded(vm.java("Profiled")?.argument("compute-2-1200"), &trace);
+    launch.shim(&format!("{}:{}", text(&agent)?, options("live.txt")?))?.run()?;
+    jvmpi(vm, &["replay", &trace, &format!("{}:{}", text(&agent)?, options("again.txt")?)], 0)?;
+    let samples = |name: &str| {
+        let profile = fs::read_to_string(vm.file(name)).map_err(|e| format!("{name}: {e}"))?;
+        crate::sampling::value(&profile, "samples ")
+    };
+    let (live, again) = (samples("live.txt")?, samples("again.txt")?);
+    ensure!(live.abs_diff(again) <= ENDED, "{again} samples, not {live}");
+    ensure!(live > 10 * ENDED, "only {live} samples");
     Ok(())
 }
 

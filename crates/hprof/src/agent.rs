@@ -1,5 +1,6 @@
 //! The agent: its handler for each event.
 
+use crate::cpu_state::Cpu;
 use crate::dumps::Dumps;
 use crate::events::events;
 use crate::message::error;
@@ -163,6 +164,7 @@ impl Agent for Hprof {
                 RefCell::new(Heap::new(Weights::new(options.sample))),
             ),
             sampler: RawMonitor::new(jvmpi, c"_hprof sampler", Orders::of(&options)),
+            cpu: Mutex::new(Cpu::begin(is_attached())),
             session: Mutex::new(Arc::new(Session::new(options))),
             // The data of a new thread has epoch 0, so this one must differ.
             epoch: AtomicU32::new(1),
@@ -192,6 +194,7 @@ impl Agent for Hprof {
         let session = Arc::new(Session::new(options));
         lock(&shared.known).begin();
         *lock(&shared.session) = Arc::clone(&session);
+        *lock(&shared.cpu) = Cpu::begin(is_attached());
         shared.next_epoch();
         // An earlier sampler that has not ended yet detects that the session has changed.
         orders.notify_all(jvmpi);

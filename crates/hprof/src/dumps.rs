@@ -172,6 +172,7 @@ impl Dumps {
             let kind = if goes_on { DumpKind::Last } else { DumpKind::AtExit };
             work.dump(shared, jvmpi, kind);
         }
+        lock(&shared.cpu).end();
         // The command may begin the next recording as soon as the connection is closed.
         let Work { mut output, profile, .. } = *work;
         drop(profile);
@@ -268,6 +269,8 @@ impl Work {
             match options.cpu {
                 Some(Cpu::Samples) => {
                     progress.part("CPU usage by sampling running threads");
+                    let is_last = matches!(kind, DumpKind::Last | DumpKind::AtExit);
+                    shared.complete_cpu_samples(&session, jvmpi, is_last);
                     work.section(shared, session.cpu_samples(options.cutoff, clear))?;
                 }
                 Some(Cpu::Wall) => {
@@ -340,6 +343,7 @@ impl Work {
             }
             Command::DumpTraces => drop(self.write(|work| work.all_traces(shared))),
             Command::CpuSamples { cutoff } => {
+                shared.complete_cpu_samples(&session, jvmpi, false);
                 let samples = session.cpu_samples(cutoff.into(), false);
                 self.write(|work| work.section(shared, samples));
             }

@@ -5,7 +5,9 @@
 
 mod agent;
 mod call_times;
+mod cpu;
 mod cpu_clock;
+mod cpu_state;
 mod dumps;
 mod events;
 mod heap;

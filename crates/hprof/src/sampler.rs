@@ -1,8 +1,5 @@
-//! `cpu=samples` and `cpu=wall`: a thread that samples the other threads every few milliseconds.
-//!
-//! For `cpu=samples` a thread counts if it is runnable for the VM and has run since the last sample. A thread that
-//! waits in native code, usually for a socket, therefore does not count, although the VM considers it runnable. For
-//! `cpu=wall` all threads count, in turn ([`wall`](crate::wall)).
+//! The thread that collects samples. For `cpu=samples` it takes those that the threads have left ([`cpu`](crate::cpu)).
+//! For `cpu=wall` it samples all threads itself, in turn ([`wall`](crate::wall)).
 
 use crate::orders::{Orders, Sampled};
 use crate::session::Session;
@@ -18,65 +15,48 @@ use std::time::{Duration, Instant};
 /// Runs the sampler on the current thread.
 pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
     let session = shared.session();
-    let mut sampler = Sampler {
-        frames: Frames::with_depth(session.depth()),
-        threads: Vec::new(),
-        taken: Vec::new(),
-        all_frames: Vec::new(),
-        turns: (session.options.cpu == Some(Cpu::Wall)).then(Turns::new),
-        chosen: Vec::new(),
-    };
-    let interval = session.options.interval;
-    let mut cost = Duration::ZERO;
+    let mut wall = (session.options.cpu == Some(Cpu::Wall)).then(|| Sampler::new(session.depth()));
     loop {
-        let sampled = {
-            let mut orders = shared.sampler.enter(jvmpi);
-            let has_ended =
-                |orders: &Orders| orders.end.get() || !Arc::ptr_eq(&session, &shared.session());
-            if has_ended(&orders) {
-                return;
+        let sampled = shared.sampler.enter(jvmpi).sampled.borrow().clone();
+        let pause = match &mut wall {
+            Some(wall) if sampled == Sampled::NONE => {
+                wall.turns.restart();
+                None
             }
-            let is_off = *orders.sampled.borrow() == Sampled::NONE;
-            // Sampling takes at most half of the time, however long one sample takes.
-            let pause = interval.saturating_sub(cost).max(cost);
-            orders.wait(jvmpi, (!is_off).then_some(pause));
-            if has_ended(&orders) {
-                return;
+            Some(wall) => Some(wall.sample(shared, &session, jvmpi, &sampled)),
+            None if sampled == Sampled::NONE => {
+                lock(&shared.cpu).pause();
+                None
             }
-            orders.sampled.borrow().clone()
+            None => Some(lock(&shared.cpu).collect(shared, &session, jvmpi, &sampled)),
         };
-        let start = Instant::now();
-        if sampled != Sampled::NONE {
-            // The innermost frame shows the state, also if traces have no frames.
-            sampler.frames_for(session.depth().max(usize::from(sampler.turns.is_some())));
-            {
-                let mut jvmpi = jvmpi.disable_gc();
-                if sampler.turns.is_some() {
-                    sampler.take_in_turn(shared, &mut jvmpi, &sampled);
-                } else {
-                    sampler.look(shared, &mut jvmpi, &sampled);
-                }
-                shared.learn_methods(&mut jvmpi, &sampler.all_frames);
-            }
-            let mut known = lock(&shared.known);
-            session.add_samples(sampler.samples(shared, &session, &mut known));
-        } else if let Some(turns) = &mut sampler.turns {
-            turns.restart();
+        let mut orders = shared.sampler.enter(jvmpi);
+        let has_ended =
+            |orders: &Orders| orders.end.get() || !Arc::ptr_eq(&session, &shared.session());
+        if has_ended(&orders) {
+            return;
         }
-        cost = (cost * 9 + start.elapsed()) / 10;
+        if *orders.sampled.borrow() == sampled {
+            orders.wait(jvmpi, pause);
+        }
+        if has_ended(&orders) {
+            return;
+        }
     }
 }
 
-/// The buffers of the sampler, which are reused for each sample.
+/// The sampler of elapsed time, whose buffers are reused for each sample.
 struct Sampler {
     frames: Frames,
     threads: Vec<(ThreadId, ThreadSerial)>,
     taken: Vec<Taken>,
     /// The frames of all stacks in `taken`.
     all_frames: Vec<Frame>,
-    /// The order of the threads for `cpu=wall`.
-    turns: Option<Turns<ThreadId>>,
+    /// The order of the threads.
+    turns: Turns<ThreadId>,
     chosen: Vec<Chosen<ThreadId>>,
+    /// The mean time that a tick takes.
+    cost: Duration,
 }
 
 /// The stack of a thread: a range of `all_frames`.
@@ -84,38 +64,52 @@ struct Taken {
     thread: ThreadSerial,
     start: usize,
     end: usize,
-    /// For `cpu=wall`, the status of the thread and the time for which the sample stands.
-    wall: Option<(ThreadState, Duration)>,
+    status: ThreadState,
+    /// The time for which the sample stands.
+    time: Duration,
 }
 
 impl Sampler {
-    fn frames_for(&mut self, depth: usize) {
-        if self.frames.depth() != depth {
-            self.frames = Frames::with_depth(depth);
+    fn new(depth: usize) -> Self {
+        Self {
+            frames: Frames::with_depth(depth + 1),
+            threads: Vec::new(),
+            taken: Vec::new(),
+            all_frames: Vec::new(),
+            turns: Turns::new(),
+            chosen: Vec::new(),
+            cost: Duration::ZERO,
         }
     }
 
-    /// Takes the stacks of the threads that have run. No thread is suspended: the check whether a thread
-    /// has run makes the thread record its own stack, all threads at the same time.
-    fn look(&mut self, shared: &Shared, jvmpi: &mut GcDisabled<'_>, sampled: &Sampled) {
-        let Self { frames, threads, taken, all_frames, .. } = self;
-        let _none_ends = shared.live_threads(sampled, threads);
-        threads.retain(|(thread, _)| jvmpi.thread_has_run(*thread));
-        taken.clear();
-        all_frames.clear();
-        for (thread, serial) in threads {
-            let start = all_frames.len();
-            all_frames.extend_from_slice(jvmpi.call_trace(*thread, frames));
-            if all_frames.len() > start {
-                taken.push(Taken { thread: *serial, start, end: all_frames.len(), wall: None });
-            }
+    /// Samples the threads whose turn it is. Returns the time until the next tick.
+    fn sample(
+        &mut self,
+        shared: &Shared,
+        session: &Session,
+        jvmpi: &mut MultiThreaded<'_>,
+        sampled: &Sampled,
+    ) -> Duration {
+        let start = Instant::now();
+        // One frame more shows whether the stack is deeper, and the state if traces have no frames.
+        let depth = session.depth() + 1;
+        if self.frames.depth() != depth {
+            self.frames = Frames::with_depth(depth);
         }
+        {
+            let mut jvmpi = jvmpi.disable_gc();
+            self.take_in_turn(shared, &mut jvmpi, sampled);
+            shared.learn_methods(&mut jvmpi, &self.all_frames);
+        }
+        session.add_samples(self.samples(shared, session, &mut lock(&shared.known)));
+        self.cost = (self.cost * 9 + start.elapsed()) / 10;
+        // Sampling takes at most half of the time, however long one sample takes.
+        session.options.interval.saturating_sub(self.cost).max(self.cost)
     }
 
     /// Takes the stacks of the threads whose turn it is, whether they have run or not. No thread is suspended.
     fn take_in_turn(&mut self, shared: &Shared, jvmpi: &mut GcDisabled<'_>, sampled: &Sampled) {
-        let Self { frames, threads, taken, all_frames, turns, chosen } = self;
-        let Some(turns) = turns else { return };
+        let Self { frames, threads, taken, all_frames, turns, chosen, .. } = self;
         let _none_ends = shared.live_threads(sampled, threads);
         {
             let own = lock(&shared.own);
@@ -142,8 +136,7 @@ impl Sampler {
                 // The thread waits for a processor, and takes its stack when it gets one.
                 turns.ask_again(*one);
             } else {
-                let wall = Some((status, one.time));
-                taken.push(Taken { thread: one.serial, start, end, wall });
+                taken.push(Taken { thread: one.serial, start, end, status, time: one.time });
             }
         }
     }
@@ -158,19 +151,17 @@ impl Sampler {
         let Self { taken, all_frames, turns, .. } = self;
         taken.iter().map(move |taken| {
             let serial = if session.options.threads { taken.thread } else { ThreadSerial(0) };
-            let mut frames = &all_frames[taken.start..taken.end];
-            let (mut state, mut samples) = (None, 1);
-            if let (Some((status, time)), Some(turns)) = (taken.wall, &mut *turns) {
-                let innermost = frames.first().map(|frame| {
-                    let (class, method) = known.name_of(frame.method().as_usize());
-                    Innermost { class, method, is_native: frame.line() == Line::Native }
-                });
-                state = Some(wall::state(status, innermost));
-                samples = turns.samples(time, session.options.interval);
-                frames = &frames[..frames.len().min(session.depth())];
-            }
-            let frames = frames.iter().map(|frame| shared.raw_frame(session, frame));
-            (known.trace(serial, state, frames), samples)
+            let frames = &all_frames[taken.start..taken.end];
+            let innermost = frames.first().map(|frame| {
+                let (class, method) = known.name_of(frame.method().as_usize());
+                Innermost { class, method, is_native: frame.line() == Line::Native }
+            });
+            let state = Some(wall::state(taken.status, innermost));
+            let samples = turns.samples(taken.time, session.options.interval);
+            let is_cut = frames.len() > session.depth() && session.options.shows_timeline();
+            let frames = frames.iter().take(session.depth());
+            let frames = frames.map(|frame| shared.raw_frame(session, frame));
+            (known.trace(serial, state, frames, is_cut), samples)
         })
     }
 }

@@ -140,6 +140,13 @@ struct Samples {
     all: u64,
 }
 
+impl Samples {
+    fn add(&mut self, number: u64) {
+        self.since_dump += number;
+        self.all += number;
+    }
+}
+
 /// The values that earlier dumps have written.
 #[derive(Debug, Default)]
 struct Dumped {
@@ -242,12 +249,21 @@ impl Session {
     pub fn add_samples(&self, traces: impl IntoIterator<Item = (TraceSerial, u64)>) {
         let mut samples = lock(&self.samples);
         for (trace, number) in traces.into_iter().filter(|(_, number)| *number > 0) {
-            let count = samples.entry(trace).or_default();
-            count.since_dump += number;
-            count.all += number;
+            samples.entry(trace).or_default().add(number);
             if let Some(timeline) = &self.timeline {
                 lock(timeline).add(trace, number);
             }
+        }
+    }
+
+    /// Counts samples that threads did not take when they were due.
+    pub fn add_late_samples(&self, traces: &[(TraceSerial, u64)]) {
+        let mut samples = lock(&self.samples);
+        for (trace, number) in traces.iter().filter(|(_, number)| *number > 0) {
+            samples.entry(*trace).or_default().add(*number);
+        }
+        if let Some(timeline) = &self.timeline {
+            lock(timeline).add_late(traces);
         }
     }
 

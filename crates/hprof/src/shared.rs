@@ -1,5 +1,6 @@
 //! The data that all threads share.
 
+use crate::cpu_state::Cpu;
 use crate::locks;
 use crate::objects::{Object, Objects};
 use crate::orders::{Orders, Sampled};
@@ -28,6 +29,8 @@ pub struct Shared {
     pub heap: RawMonitor<RefCell<Heap>>,
     /// The instructions to the sampler.
     pub sampler: RawMonitor<Orders>,
+    /// The sampling of CPU time. Locked while the VM is called, but by nobody who holds another lock.
+    pub cpu: Mutex<Cpu>,
     pub session: Mutex<Arc<Session>>,
     /// A counter that changes with anything that threads have cached: the session, its depth, the method of a
     /// `jmethodID`, and the number of a thread.
@@ -137,6 +140,7 @@ impl Shared {
             thread,
             None,
             frames.iter().map(|frame| self.raw_frame(session, frame)),
+            false,
         )
     }
 

@@ -2,8 +2,8 @@
 
 use crate::call_times::{self, NewCall};
 use jvmpi_formats::profile::{
-    Class, ClassSerial, Frame, FrameId, Line, Method, MethodId, NameId, ObjectId, Profile, StackId,
-    Thread, ThreadSerial, Time, TraceSerial, Type, WallState,
+    Class, ClassSerial, Frame, FrameId, Label, Line, Method, MethodId, NameId, ObjectId, Profile,
+    StackId, Thread, ThreadSerial, Time, TraceSerial, Type, WallState,
 };
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct Symbols {
     methods: FxHashMap<usize, MethodId>,
     classes: FxHashMap<u64, Arc<LoadedClass>>,
     threads: FxHashMap<usize, ThreadSerial>,
+    /// The numbers of threads by their objects, also of ended ones.
+    by_object: FxHashMap<u64, ThreadSerial>,
     /// The events of threads and classes that are to be written to files, in this order.
     pub events: Vec<Event>,
     /// A buffer for the trace that is being looked up.
@@ -185,6 +187,7 @@ impl Symbols {
             };
             new.threads.insert(thread.serial, thread);
         }
+        self.by_object.retain(|_, serial| new.threads.contains_key(serial));
         for class in old.classes.iter().filter(|class| !class.unloaded) {
             let name = intern(&mut new, class.name);
             new.classes.insert(Class { name, trace: TraceSerial(0), ..*class });
@@ -248,6 +251,7 @@ impl Symbols {
         };
         self.profile.threads.insert(serial, started);
         self.threads.insert(thread.env, serial);
+        self.by_object.insert(thread.object, serial);
         if !self.idle {
             self.events.push(Event::ThreadStart(serial));
         }
@@ -259,7 +263,9 @@ impl Symbols {
     pub fn thread_end(&mut self, env: usize) -> Option<ThreadSerial> {
         let serial = self.threads.remove(&env)?;
         if self.idle {
-            self.profile.threads.shift_remove(&serial);
+            if let Some(thread) = self.profile.threads.shift_remove(&serial) {
+                self.by_object.remove(&thread.object.0);
+            }
             return Some(serial);
         }
         self.events.push(Event::ThreadEnd(serial));
@@ -272,6 +278,17 @@ impl Symbols {
     /// Returns the number of a thread, or 0 if it is not known.
     pub fn thread(&self, env: usize) -> ThreadSerial {
         self.threads.get(&env).copied().unwrap_or_default()
+    }
+
+    /// Returns the thread with this object, which may have ended.
+    pub fn thread_of_object(&self, object: u64) -> Option<&Thread> {
+        self.by_object.get(&object).and_then(|serial| self.profile.threads.get(serial))
+    }
+
+    /// Returns the number of the trace that is only this name.
+    pub fn label(&mut self, thread: ThreadSerial, label: Label) -> TraceSerial {
+        let frame = self.profile.label_frame(label);
+        self.profile.traces.intern(thread, &[frame])
     }
 
     /// Returns true if the method has an entry: it was reported, or an earlier request was in vain.
@@ -303,12 +320,13 @@ impl Symbols {
     }
 
     /// Returns the number of the trace with these frames (`jmethodID` and line), innermost first. The frame of
-    /// `state`, if it is given, precedes them.
+    /// `state`, if it is given, precedes them. If the stack was cut off, a frame that says so follows them.
     pub fn trace(
         &mut self,
         thread: ThreadSerial,
         state: Option<WallState>,
         frames: impl IntoIterator<Item = (usize, Line)>,
+        truncated: bool,
     ) -> TraceSerial {
         let mut found = std::mem::take(&mut self.frames);
         found.clear();
@@ -317,6 +335,7 @@ impl Symbols {
             let method = self.method(method);
             found.push(self.profile.frames.intern(Frame { method, line }));
         }
+        found.extend(truncated.then(|| self.profile.label_frame(Label::Truncated)));
         let trace = self.profile.traces.intern(thread, &found);
         self.frames = found;
         trace
@@ -404,14 +423,14 @@ mod tests {
         known.class_load(class(16, "A", &[100, 200]), TraceSerial(0));
         known.class_load(class(16, "B", &[100]), TraceSerial(0));
         assert_eq!(method_name(&mut known, 100), "A.m100");
-        let old = known.trace(ThreadSerial(0), None, [(100, Line::Number(1))]);
+        let old = known.trace(ThreadSerial(0), None, [(100, Line::Number(1))], false);
         known.class_unload(16);
         known.class_unload(16);
         assert!(known.class(16).is_none());
         known.class_load(class(32, "C", &[100]), TraceSerial(0));
         assert_eq!(method_name(&mut known, 100), "C.m100");
         assert_eq!(method_name(&mut known, 200), "<Unknown>.<Unknown>");
-        assert_ne!(known.trace(ThreadSerial(0), None, [(100, Line::Number(1))]), old);
+        assert_ne!(known.trace(ThreadSerial(0), None, [(100, Line::Number(1))], false), old);
         let unloaded: Vec<_> = known.profile.classes.iter().map(|class| class.unloaded).collect();
         assert_eq!(unloaded, [true, false]);
     }
@@ -455,7 +474,12 @@ mod tests {
                 class(16 + round as u64, &format!("C{round}"), &[round]),
                 TraceSerial(0),
             );
-            known.trace(ThreadSerial(0), None, [(round, Line::Number(7)), (0, Line::Native)]);
+            known.trace(
+                ThreadSerial(0),
+                None,
+                [(round, Line::Number(7)), (0, Line::Native)],
+                false,
+            );
             known.thread_start(&NewThread { env: round, ..NewThread::default() }, TraceSerial(1));
             known.thread_end(round.wrapping_sub(1));
             known.class_unload(16 + round as u64);
@@ -480,7 +504,7 @@ mod tests {
         known.class_load(class(32, "B", &[200]), TraceSerial(0));
         let lives = start(&mut known, 1);
         start(&mut known, 2);
-        known.trace(lives, None, [(100, Line::Number(1)), (200, Line::Native)]);
+        known.trace(lives, None, [(100, Line::Number(1)), (200, Line::Native)], false);
         known.thread_end(2);
         known.class_unload(32);
         known.end();

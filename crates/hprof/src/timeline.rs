@@ -31,6 +31,21 @@ impl Timeline {
         self.add_at(self.start.elapsed(), trace, samples);
     }
 
+    /// Counts samples that threads did not take when they were due, with the last ones of the same trace.
+    pub fn add_late(&mut self, late: &[(TraceSerial, u64)]) {
+        let mut last: FxHashMap<TraceSerial, u32> = FxHashMap::default();
+        for (trace, bucket) in self.counts.keys() {
+            let known = last.entry(*trace).or_insert(*bucket);
+            *known = (*known).max(*bucket);
+        }
+        for (trace, samples) in late.iter().filter(|(_, samples)| *samples > 0) {
+            match last.get(trace) {
+                Some(bucket) => *self.counts.entry((*trace, *bucket)).or_default() += samples,
+                None => self.add(*trace, *samples),
+            }
+        }
+    }
+
     fn add_at(&mut self, time: Duration, trace: TraceSerial, samples: u64) {
         let second = u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
         while second / self.bucket >= BUCKETS {
@@ -67,6 +82,18 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn late_samples_join_the_last_ones_of_their_trace() {
+        let mut timeline = Timeline::new();
+        for (second, trace) in [(0, 1), (3, 1), (5, 2)] {
+            timeline.add_at(Duration::from_secs(second), TraceSerial(trace), 1);
+        }
+        timeline.add_late(&[(TraceSerial(1), 4), (TraceSerial(2), 0), (TraceSerial(3), 2)]);
+        let rows = timeline.section().rows;
+        let rows: Vec<_> = rows.iter().map(|row| (row.bucket, row.trace.0, row.samples)).collect();
+        assert_eq!(rows, [(0, 1, 1), (0, 3, 2), (3, 1, 5), (5, 2, 1)]);
+    }
 
     #[test]
     fn buckets_get_longer_in_a_long_recording() {

@@ -141,7 +141,7 @@ HPROF: profiles the heap, CPU time and monitors of a program
                            .collapsed, .pb.gz (pprof), .json (speedscope)      java.hprof.txt
   format=a|b               HPROF text or binary, whatever the name             by name, or a
   net=HOST:PORT            send to a front end that listens there
-  depth=N                  frames of a trace; 128 for pictures and pages       4
+  depth=N                  frames of a trace; 512 for pictures and pages       4
   allocdepth=N             frames of the traces of allocations                 as depth
   sample=SIZE              report one object per SIZE allocated bytes, such as
                            512k or 1m, and estimate the others                 all objects
@@ -353,7 +353,7 @@ impl Given {
                 // A call in the format of java -prof is the callee and its caller.
                 _ if cpu == Some(Cpu::Old) => 2,
                 Some(depth) => depth,
-                None if of_stacks || format == Format::Html => 128,
+                None if of_stacks || format == Format::Html => 512,
                 None => 4,
             },
             alloc_depth: self.alloc_depth,
@@ -527,7 +527,7 @@ mod tests {
         assert_eq!(format("file=x"), (Format::Text, file("x")));
         assert_eq!(format("file=x.pb.gz,cpu=times"), (Format::Pprof, file("x.pb.gz")));
         let picture = run("file=x.svg");
-        assert_eq!((picture.sites, picture.heap_dump, picture.depth), (true, false, 128));
+        assert_eq!((picture.sites, picture.heap_dump, picture.depth), (true, false, 512));
         let page = run("file=x.html,cutoff=0.5");
         assert_eq!((page.sites, page.heap_dump, page.cutoff), (true, true, 0.5));
         assert_eq!(run("file=x.json,cpu=y,depth=7").depth, 7);
