@@ -21,7 +21,7 @@ use clap::value_parser;
 use heaps::Heaps;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::sample;
-use jvmpi_formats::profile::{self, File, Format, Weight, printable};
+use jvmpi_formats::profile::{self, File, Format, Profile, Weight, printable};
 use pushes::Pushes;
 use received::Received;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +98,7 @@ pub struct Arguments {
     /// Record every allocated object; slows the program down
     #[arg(long, requires = "alloc", conflicts_with = "alloc_interval", help_heading = HOW)]
     exact: bool,
-    /// Maximum stack depth: by default 16 for --exact, otherwise 128
+    /// Maximum stack depth: by default 512, for --alloc 128, for --exact 16
     #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..), help_heading = HOW)]
     depth: Option<u16>,
     /// Keep a separate stack per thread
@@ -132,11 +132,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Default stack depth.
-const DEPTH: u16 = 128;
+const DEPTH: u16 = 512;
+
+/// Default stack depth of sampled allocations.
+const ALLOC_DEPTH: u16 = 128;
 
 /// Default stack depth of allocations if all are recorded. The JVM walks the stack for each object, which is most of
 /// the cost.
-const ALLOC_DEPTH: u16 = 16;
+const EXACT_DEPTH: u16 = 16;
 
 /// `jvmpi record`.
 pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -211,7 +214,7 @@ impl Arguments {
         if let Some(bytes) = self.alloc_interval() {
             options.push(format!("sample={bytes}"));
         }
-        let alloc_depth = if self.exact { ALLOC_DEPTH } else { DEPTH };
+        let alloc_depth = if self.exact { EXACT_DEPTH } else { ALLOC_DEPTH };
         let alloc_depth = self.depth.unwrap_or(alloc_depth);
         options.push(format!("interval={},depth={depth},allocdepth={alloc_depth}", self.interval));
         options.push(format!("thread={threads},cutoff=0,verbose=n"));
@@ -732,10 +735,11 @@ impl<'a> Files<'a> {
                 eprintln!("jvmpi: warning: {}: {}", path.display(), printable(line));
             }
             eprintln!(
-                "jvmpi: {} {}{}",
+                "jvmpi: {} {}{}{}",
                 path.display(),
                 summary(file, objects.is_some()),
-                estimated(about)
+                estimated(about),
+                cut_off(file.profile())
             );
             let moved = in_file.map(|heap| {
                 let path = beside(&path, format);
@@ -814,6 +818,17 @@ fn estimated(about: &jvmpi_report::Recording) -> String {
     about.alloc_interval.map(remark).unwrap_or_default()
 }
 
+/// Returns the remark that some stacks have only their innermost frames, if that is so.
+fn cut_off(profile: &Profile) -> String {
+    let weights = Weight::of(profile).into_iter();
+    let stacks = weights.flat_map(|weight| profile::stacks(profile, weight));
+    let samples: u64 = stacks.filter(|stack| stack.is_cut_off(profile)).map(|s| s.value).sum();
+    match samples {
+        0 => String::new(),
+        samples => format!("; the stacks of {samples} are cut off: use a larger --depth"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -828,17 +843,17 @@ mod tests {
     #[test]
     fn allocation_options_select_interval_and_depth() {
         for (given, expected) in [
-            (&["--alloc", "--exact"][..], "heap=sites,interval=10,depth=128,allocdepth=16,"),
+            (&["--alloc", "--exact"][..], "heap=sites,interval=10,depth=512,allocdepth=16,"),
             (
                 &["--cpu", "--alloc"],
-                "cpu=samples,heap=sites,sample=524288,interval=10,depth=128,allocdepth=128,",
+                "cpu=samples,heap=sites,sample=524288,interval=10,depth=512,allocdepth=128,",
             ),
             (
                 &["--alloc", "--live", "--alloc-interval", "1m"],
-                "heap=sites,live=y,sample=1048576,interval=10,depth=128,allocdepth=128,",
+                "heap=sites,live=y,sample=1048576,interval=10,depth=512,allocdepth=128,",
             ),
-            (&["--calls"], "cpu=times,interval=10,depth=128,allocdepth=128,"),
-            (&["--wall", "--locks"], "cpu=wall,monitor=y,interval=10,depth=128,allocdepth=128,"),
+            (&["--calls"], "cpu=times,interval=10,depth=512,allocdepth=128,"),
+            (&["--wall", "--locks"], "cpu=wall,monitor=y,interval=10,depth=512,allocdepth=128,"),
             (
                 &["--alloc", "--exact", "--depth", "4"],
                 "heap=sites,interval=10,depth=4,allocdepth=4,",

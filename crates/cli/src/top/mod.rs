@@ -67,7 +67,7 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     });
     let channel = Channel::open(Some(&process))?;
     let agent = Agent::hprof(&format!(
-        "cpu=samples,interval={},depth=256,cutoff=0,doe=n,verbose=n,{}",
+        "cpu=samples,interval={},depth=512,cutoff=0,doe=n,verbose=n,{}",
         arguments.interval,
         channel.options()
     ))?;
