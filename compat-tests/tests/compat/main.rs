@@ -26,6 +26,7 @@ mod collections;
 mod compiled;
 mod conformance;
 mod containers;
+mod cpu_time;
 mod dumps;
 mod durations;
 mod emulation;
@@ -209,6 +210,7 @@ fn topics() -> Vec<(&'static str, Vec<Case>)> {
         ("raw_monitors", raw_monitors::cases()),
         ("lifecycle", lifecycle::cases()),
         ("compiled", compiled::cases()),
+        ("cpu_time", cpu_time::cases()),
         ("samples", samples::cases()),
         ("sampling", sampling::cases()),
         ("objects", objects::cases()),

@@ -1,0 +1,177 @@
+//! CPU profiles show CPU time: where it was used, and all of it.
+
+use std::fs;
+
+use compat_tests::run::{Outcome, Vm};
+use compat_tests::{build, text};
+
+use crate::assert::equal;
+use crate::cases;
+
+cases![
+    waiting_readers_have_the_time_that_they_use,
+    waiting_readers_have_the_time_that_they_use.under_load(),
+    sleeping_threads_have_the_time_that_they_use,
+    sleeping_threads_have_the_time_that_they_use.under_load(),
+    short_threads_have_the_time_that_they_use,
+    short_threads_have_the_time_that_they_use.under_load(),
+    parked_threads_cost_nothing,
+    collector_and_compiler_are_named,
+    cut_stacks_say_so,
+    samples_by_clocks_have_the_right_weight,
+    attached_profile_has_the_time_of_threads_from_before,
+];
+
+/// The interval between two samples, in milliseconds.
+const INTERVAL: f64 = 2.0;
+
+/// The part of the program that computes, and its method.
+const BURN: (&str, &str) = ("second", "CpuShares.burn");
+
+/// A recorded run of `CpuShares`.
+struct Recorded {
+    outcome: Outcome,
+    /// The stacks, outermost frame first, and their samples.
+    stacks: Vec<(String, u64)>,
+}
+
+fn record(vm: &Vm<'_>, kind: &str, count: u32, more: &[&str]) -> Result<Recorded, String> {
+    record_for(vm, kind, count, 1_500, more)
+}
+
+fn record_for(
+    vm: &Vm<'_>,
+    kind: &str,
+    count: u32,
+    millis: u32,
+    more: &[&str],
+) -> Result<Recorded, String> {
+    build::hprof()?;
+    let file = vm.file(&format!("{kind}.collapsed"));
+    let interval = format!("{INTERVAL}");
+    let record = ["record", "--cpu", "--interval", &interval, "-o", text(&file)?];
+    let java = vm.java("CpuShares")?.argument(kind);
+    let java = java.argument(&count.to_string()).argument(&millis.to_string());
+    let outcome = java.behind_jvmpi(&[&record[..], more, &["--"]].concat())?.run()?;
+    Ok(Recorded { outcome, stacks: stacks(&file)? })
+}
+
+fn stacks(file: &std::path::Path) -> Result<Vec<(String, u64)>, String> {
+    let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let stack = |line: &str| {
+        let (stack, samples) = line.rsplit_once(' ')?;
+        Some((stack.to_owned(), samples.parse().ok()?))
+    };
+    text.lines().map(|line| stack(line).ok_or_else(|| line.to_owned())).collect()
+}
+
+impl Recorded {
+    /// Returns the milliseconds of all stacks that contain this text.
+    fn millis(&self, part: &str) -> f64 {
+        let matching = self.stacks.iter().filter(|(stack, _)| stack.contains(part));
+        INTERVAL * matching.map(|(_, samples)| *samples as f64).sum::<f64>()
+    }
+
+    /// Returns a number that the program has measured.
+    fn measured(&self, key: &str) -> Result<f64, String> {
+        let lines = self.outcome.expects.lines("expect");
+        let mut values = lines.filter_map(|line| line.int(key).ok());
+        values.next().map(|value| value as f64).ok_or_else(|| format!("no {key}"))
+    }
+
+    /// Checks that the profile has the time of the process, within 10 %, and that the methods have their shares, within 5
+    /// points. After the program has measured it, the process takes some more time to end.
+    fn shows(&self, methods: &[(&str, &str)]) -> Result<(), String> {
+        let (all, process) = (self.millis(""), self.measured("process")?);
+        ensure!(
+            (0.9 * process..1.1 * process + 100.0).contains(&all),
+            "{all} ms in the profile, {process} ms of the process"
+        );
+        for (key, method) in methods {
+            let (shown, used) = (self.millis(method), self.measured(key)?);
+            let is_near = 100.0 * (shown / all - used / process).abs() <= 5.0;
+            ensure!(
+                is_near,
+                "{method}: {shown} of {all} ms in the profile, {used} of {process} ms used:\n{:?}",
+                self.stacks
+            );
+        }
+        Ok(())
+    }
+}
+
+fn waiting_readers_have_the_time_that_they_use(vm: &Vm<'_>) -> Result<(), String> {
+    for readers in [4, 20] {
+        record(vm, "readers", readers, &[])?.shows(&[("first", "CpuShares.reader"), BURN])?;
+    }
+    Ok(())
+}
+
+fn sleeping_threads_have_the_time_that_they_use(vm: &Vm<'_>) -> Result<(), String> {
+    record(vm, "sleepers", 20, &[])?.shows(&[("first", "CpuShares.sleeper"), BURN])
+}
+
+/// Each thread uses less than the kernel's clock tick may take.
+fn short_threads_have_the_time_that_they_use(vm: &Vm<'_>) -> Result<(), String> {
+    record_for(vm, "short", 200, 5, &[])?
+        .shows(&[("first", "CpuShares.inShort"), ("second", "CpuShares.inLong")])
+}
+
+fn parked_threads_cost_nothing(vm: &Vm<'_>) -> Result<(), String> {
+    let recorded = record(vm, "parked", 1_000, &[])?;
+    recorded.shows(&[BURN])?;
+    let seconds = recorded.measured("ms")? / 1_000.0;
+    let waits = recorded.measured("waits")? / seconds;
+    let share = recorded.measured("sampler_us")? / 10_000.0 / seconds;
+    let costs_little = waits < 20.0 && share < 5.0;
+    ensure!(
+        costs_little,
+        "the sampling thread waits {waits} times a second and uses {share} % of a processor"
+    );
+    Ok(())
+}
+
+fn collector_and_compiler_are_named(vm: &Vm<'_>) -> Result<(), String> {
+    let recorded = record(vm, "garbage", 2, &[])?;
+    recorded.shows(&[("first", "CpuShares.garbage"), BURN])?;
+    for name in ["[GC]", "[JIT compiler]", "[VM]"] {
+        let is_named = recorded.millis(name) > 0.0;
+        ensure!(is_named, "no {name}: {:?}", recorded.stacks);
+    }
+    Ok(())
+}
+
+fn cut_stacks_say_so(vm: &Vm<'_>) -> Result<(), String> {
+    let whole = record_for(vm, "deep", 300, 200, &[])?;
+    equal("truncated", whole.millis("[truncated]"), 0.0)?;
+    let cut = record_for(vm, "deep", 300, 200, &["--depth", "8"])?;
+    let is_cut = |stack: &str| stack.starts_with("[truncated];CpuShares.deep;CpuShares.deep;");
+    let samples: u64 = cut.stacks.iter().filter(|(s, _)| is_cut(s)).map(|(_, n)| n).sum();
+    ensure!(samples > 75, "{:?}", cut.stacks);
+    let says =
+        cut.outcome.stderr.lines().any(|line| line.contains("are cut off: use a larger --depth"));
+    ensure!(says, "{}", cut.outcome.stderr);
+    Ok(())
+}
+
+/// With this setting no thread gets a signal.
+fn samples_by_clocks_have_the_right_weight(vm: &Vm<'_>) -> Result<(), String> {
+    let recorded = record(vm, "sleepers", 4, &["--setting", "suspend=jvmti"])?;
+    recorded.shows(&[("first", "CpuShares.sleeper"), BURN])
+}
+
+/// The threads have never run code of the shim before.
+fn attached_profile_has_the_time_of_threads_from_before(vm: &Vm<'_>) -> Result<(), String> {
+    let file = vm.file("attached.collapsed");
+    let mut java = vm.java("Busy")?.start()?;
+    java.wait_for("ready")?;
+    let process = java.process().to_string();
+    let record = ["record", "--cpu", "-d", "1", "-o", text(&file)?, "--pid", &process];
+    crate::cli::jvmpi(Some(java.process()), &record)?;
+    let stacks = stacks(&file)?;
+    let count = |part: &str| -> u64 {
+        stacks.iter().filter(|(stack, _)| stack.contains(part)).map(|(_, samples)| *samples).sum()
+    };
+    ensure!(count("Busy.") * 10 >= count("") * 8, "{stacks:?}");
+    java.finish(0).map(drop)
+}
