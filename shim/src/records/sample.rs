@@ -7,11 +7,6 @@ use jni_sys::JNIEnv;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
-/// CPU time in nanoseconds that does not count as the thread's own. A thread's clock includes the kernel's time to
-/// deliver the signal, and the time that a thread blocked in the VM needs to block again. Less than this is not lost:
-/// it counts when the sum exceeds this limit.
-pub const NOISE: i64 = 50_000;
-
 /// The states of a [`Sample`], in the lower bits of its word.
 const STATE: u64 = 3;
 /// The handler has nothing to do.
@@ -158,7 +153,7 @@ impl Sample {
 
     /// Returns true if the thread, which has used `cpu` nanoseconds, has run since agents last saw that it had.
     pub fn has_run(&self, cpu: i64) -> bool {
-        cpu - self.accounted.load(Ordering::SeqCst) > NOISE
+        cpu > self.accounted.load(Ordering::SeqCst)
     }
 }
 

@@ -197,8 +197,8 @@ pub fn resume(agent: &Agent, thread: &Thread) -> bool {
     true
 }
 
-/// Implements `ThreadHasRun` for a suspended thread: true if it had used CPU time, more than [`sample::NOISE`], between
-/// its last resumption, or its start, and its suspension. See [`sampling::has_run`] for a thread that is not suspended.
+/// Implements `ThreadHasRun` for a suspended thread: true if it had used CPU time between its last resumption, or its
+/// start, and its suspension. See [`sampling::has_run`] for a thread that is not suspended.
 pub fn has_run(thread: &Thread) -> bool {
     thread.suspension.is_requested() && thread.suspension.ran.load(Ordering::SeqCst)
 }

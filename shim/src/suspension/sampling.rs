@@ -17,7 +17,6 @@ use crate::jvm::thread_state::ThreadState;
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
 use crate::records::running;
-use crate::records::sample::NOISE;
 use crate::sync::vm_locks;
 use crate::threads::Thread;
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
@@ -29,6 +28,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A thread that has used this many nanoseconds of CPU time without running its handler blocks the signal: the
 /// kernel delivers a signal before the thread executes another instruction.
 const SIGNAL_BLOCKED: i64 = 20_000_000;
+
+/// A thread that has used this many nanoseconds of CPU time since the request has had its signal. The kernel needs less
+/// to deliver it.
+const SIGNAL_DELIVERED: i64 = 50_000;
 
 /// Installs the signal handler, if the VM and the settings allow it. Only the first call has an effect. It
 /// returns true if the handler needs the JVMTI events `ClassLoad` and `ClassPrepare` from now on.
@@ -140,8 +143,8 @@ fn wait_while_it_runs(
     HandlerWait::Answered
 }
 
-/// Implements `ThreadHasRun` for a thread that is not suspended: true if it is runnable and has used CPU time,
-/// more than [`NOISE`], since the last true result. If it executes Java code, its trace is requested.
+/// Implements `ThreadHasRun` for a thread that is not suspended: true if it is runnable and has used CPU time
+/// since the last true result. If it executes Java code, its trace is requested.
 ///
 /// The CPU time of a virtual thread that [`waits`] counts when the agent asks again while the thread runs.
 ///
@@ -153,7 +156,8 @@ pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> boo
     sample.show();
     let cpu = executing::cpu_time(thread);
     // If the thread has run since the request, the signal is lost: it came under another record.
-    let is_lost = || cpu.is_none_or(|cpu| cpu - sample.requested_at.load(Ordering::SeqCst) > NOISE);
+    let is_delivered = |cpu| cpu - sample.requested_at.load(Ordering::SeqCst) > SIGNAL_DELIVERED;
+    let is_lost = || cpu.is_none_or(is_delivered);
     let is_requested = sample.is_requested() && !is_lost();
     if is_requested && sample.is_for(agent) {
         return true;
