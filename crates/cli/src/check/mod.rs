@@ -1,6 +1,5 @@
 //! `jvmpi check`: whether a library is a JVMPI agent that can run here.
 
-mod events;
 mod symbols;
 
 use crate::failure::Failure;
@@ -48,8 +47,6 @@ struct Agent {
     contents: Contents,
     missing: Missing,
     quirks: Vec<jvmpi_settings::Quirk>,
-    /// None if code for this machine is not understood.
-    events: Option<Vec<&'static str>>,
 }
 
 impl Findings {
@@ -57,10 +54,10 @@ impl Findings {
         match contents(path) {
             Err(error) => Self::Refused(error),
             Ok(contents) => {
-                let (missing, events) = (symbols::missing(path), events::used_in(&contents.code));
+                let missing = symbols::missing(path);
                 let quirks =
                     if contents.has_no_quirks { vec![] } else { jvmpi_settings::quirks_of(path) };
-                Self::Agent(Agent { contents, missing, quirks, events })
+                Self::Agent(Agent { contents, missing, quirks })
             }
         }
     }
@@ -86,17 +83,6 @@ impl Findings {
         row("needs", &list(&agent.contents.needed));
         row("missing", &list(agent.missing.libraries.iter().chain(&agent.missing.symbols)));
         row("quirks", &list(&agent.quirks));
-        match &agent.events {
-            None => row("events", "not known: only code for x86-64 is understood"),
-            Some(events) => {
-                let seen = list(events);
-                row("events", if events.is_empty() { "none found" } else { &seen });
-                println!(
-                    "  (events: constants in its calls of EnableEvent and RequestEvent; computed numbers are \
-                     not found)"
-                );
-            }
-        }
         if self.is_fit() && !agent.contents.is_agent() {
             println!(
                 "yes: java -agentpath:libjvmpi.so …; the program loads this library, which seems to ask for JVMPI \
@@ -124,7 +110,6 @@ impl Findings {
                 "missing_libraries": agent.missing.libraries,
                 "missing_symbols": agent.missing.symbols,
                 "quirks": agent.quirks.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "events": agent.events,
             }),
         }
     }

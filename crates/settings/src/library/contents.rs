@@ -37,17 +37,6 @@ pub struct Contents {
     pub has_no_quirks: bool,
     /// The libraries that it depends on (`DT_NEEDED`).
     pub needed: Vec<String>,
-    /// Its machine code, one piece per executable section.
-    pub code: Vec<Code>,
-}
-
-/// A piece of machine code.
-#[derive(Debug)]
-pub struct Code {
-    /// The address of the piece, relative to the library's base.
-    pub address: u64,
-    /// The instructions.
-    pub bytes: Vec<u8>,
 }
 
 impl Contents {
@@ -56,17 +45,6 @@ impl Contents {
     #[must_use]
     pub fn is_agent(&self) -> bool {
         self.entry_points.contains(&"JVM_OnLoad")
-    }
-
-    /// Returns true if an x86 instruction in the code has a version of JVMPI, as passed to `GetEnv`, as a
-    /// constant.
-    fn names_a_version(&self) -> bool {
-        let versions =
-            [JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].map(i32::to_le_bytes);
-        let has_one =
-            |bytes: &[u8]| bytes.windows(4).any(|four| versions.iter().any(|v| four == v));
-        cfg!(any(target_arch = "x86_64", target_arch = "x86"))
-            && self.code.iter().any(|code| has_one(&code.bytes))
     }
 }
 
@@ -111,9 +89,10 @@ pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
         Err(error @ LibraryError::NoOnLoad { instead: Instead::Jni, .. }) => Some(error),
         Err(error) => return Err(error),
     };
-    let contents = read(data).map_err(|what| LibraryError::Damaged { path: path.into(), what })?;
+    let damaged = |what| LibraryError::Damaged { path: path.into(), what };
+    let contents = read(data).map_err(damaged)?;
     match refused {
-        Some(error) if !contents.names_a_version() => Err(error),
+        Some(error) if !names_a_version(data).map_err(damaged)? => Err(error),
         _ => Ok(contents),
     }
 }
@@ -238,30 +217,33 @@ fn read(data: Bounded<'_>) -> Result<Contents, String> {
         machine: Machine::THIS,
         entry_points: ENTRY_POINTS.into_iter().filter(is_defined).collect(),
         has_no_quirks: is_defined(&NO_QUIRKS),
-        code: code(header, data)?,
         needed: linkage.needed,
     })
 }
 
-fn code<Elf: FileHeader<Endian = Endianness>>(
-    header: &Elf,
-    data: Bounded<'_>,
-) -> Result<Vec<Code>, String> {
-    let endian = header.endian().map_err(|error| error.to_string())?;
-    let sections = header.sections(endian, data).map_err(|error| error.to_string())?;
-    let mut code: Vec<(u64, &[u8])> = Vec::new();
-    for section in sections.iter() {
-        if section.sh_flags(endian).contains(elf::SHF_EXECINSTR) {
-            let bytes = section.data(endian, data).map_err(|error| error.to_string())?;
-            code.push((section.sh_addr(endian).into(), bytes));
-        }
+/// Returns true if an x86 instruction in the library's code has a version of JVMPI, as passed to `GetEnv`, as a
+/// constant.
+fn names_a_version(data: Bounded<'_>) -> Result<bool, String> {
+    if !cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+        return Ok(false);
     }
+    let failed = |error: object::Error| error.to_string();
+    let header = Native::parse(data).map_err(failed)?;
+    let endian = header.endian().map_err(failed)?;
+    let sections = header.sections(endian, data).map_err(failed)?;
+    let is_code = |section: &&<Native as FileHeader>::SectionHeader| {
+        section.sh_flags(endian).contains(elf::SHF_EXECINSTR)
+    };
+    let code: Result<Vec<&[u8]>, _> =
+        sections.iter().filter(is_code).map(|section| section.data(endian, data)).collect();
+    let code = code.map_err(failed)?;
     // Otherwise a file with thousands of sections would take thousands of times its size.
-    if code.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > data.0.len() {
+    if code.iter().map(|bytes| bytes.len()).sum::<usize>() > data.0.len() {
         return Err("its sections of code overlap".into());
     }
-    let copied = |(address, bytes): (u64, &[u8])| Code { address, bytes: bytes.to_vec() };
-    Ok(code.into_iter().map(copied).collect())
+    let versions = [JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].map(i32::to_le_bytes);
+    let has_one = |bytes: &&[u8]| bytes.windows(4).any(|four| versions.iter().any(|v| four == v));
+    Ok(code.iter().any(has_one))
 }
 
 #[cfg(test)]
@@ -272,10 +254,11 @@ mod tests {
 
     /// Each section alone is valid, but together they are larger than the file.
     #[test]
-    #[cfg(target_pointer_width = "64")]
+    #[cfg(target_arch = "x86_64")]
     fn overlapping_sections_of_code_are_refused() {
         let directory = Directory::new("overlapping");
-        let mut data = fs::read(directory.library("whole", AGENT)).unwrap();
+        let source = "int JNI_OnLoad(void *vm, void *reserved) { return 0x10000002; }\n";
+        let mut data = fs::read(directory.library("whole", source)).unwrap();
         let number = |data: &[u8], at: usize, size: usize| {
             data[at..at + size].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
         };

@@ -8,7 +8,7 @@ mod machine;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use contents::{Code, Contents, Linkage, contents, contents_of, linkage, linkage_of};
+pub use contents::{Contents, Linkage, contents, contents_of, linkage, linkage_of};
 pub use error::{Instead, LibraryError};
 pub use machine::Machine;
 use object::elf::{self, FileHeader32, FileHeader64};
