@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::basic::{Compression, Encoding, GzipLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -87,9 +87,10 @@ impl Table {
     ) -> io::Result<Self> {
         let columns = schema.columns.iter().filter(|column| Some(column.name) != left_out);
         let columns: Vec<_> = columns.copied().collect();
-        let zstd = ZstdLevel::try_new(1)?;
+        // As small as zstd's level 1, and every engine reads it; higher levels take longer than they save.
+        let gzip = GzipLevel::try_new(2)?;
         let mut properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(zstd))
+            .set_compression(Compression::GZIP(gzip))
             // Engines skip row groups by the minimum and maximum of a column; pages are too small for that.
             .set_offset_index_disabled(true)
             .set_statistics_enabled(parquet::file::properties::EnabledStatistics::Chunk);
