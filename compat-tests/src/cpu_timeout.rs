@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jvmpi_conformance::own_time::CpuTimeout;
+use jvmpi_cpu_timeout::CpuTimeout;
 
 use crate::machine::Machine;
 

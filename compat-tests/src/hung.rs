@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use jvmpi_conformance::own_time::LOOK;
+use jvmpi_cpu_timeout::LOOK;
 
 use crate::cpu_timeout::{self, PATIENCE};
 use crate::{build, stacks};

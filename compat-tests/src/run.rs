@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use jvmpi_conformance::own_time::CpuTimeout;
+use jvmpi_cpu_timeout::CpuTimeout;
 
 use crate::cpu_timeout::{self, PATIENCE};
 use crate::echo::Echo;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jvmpi_conformance::own_time::OwnTime;
+use jvmpi_cpu_timeout::OwnTime;
 
 /// The [`OwnTime`] without progress after which a process counts as hung. The longest step, rewriting all classes of a
 /// large program with all events enabled, needs half of it.

@@ -1,7 +1,7 @@
 //! A running process, by its number.
 
 use crate::directory::Directory;
-use jvmpi_conformance::own_time::CpuTimeout;
+use jvmpi_cpu_timeout::CpuTimeout;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs::{self, File};

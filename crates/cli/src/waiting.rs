@@ -1,7 +1,7 @@
 //! Waiting for a JVM for no longer than the user wants.
 
 use crate::process::Process;
-use jvmpi_conformance::own_time::CpuTimeout;
+use jvmpi_cpu_timeout::CpuTimeout;
 use std::io::{self, Read, Write};
 use std::mem;
 use std::os::fd::{FromRawFd, OwnedFd};

@@ -19,7 +19,6 @@ pub mod document;
 pub mod header;
 pub mod manifest;
 pub mod mutation;
-pub mod own_time;
 pub mod report;
 pub mod results;
 pub mod run;

@@ -2,8 +2,8 @@
 
 use crate::compile::Compiled;
 use crate::manifest::{Case, Excuse, Manifest, Run};
-use crate::own_time::CpuTimeout;
 use crate::results::{Outcome, Results, State};
+use jvmpi_cpu_timeout::CpuTimeout;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

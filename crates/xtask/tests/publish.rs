@@ -22,8 +22,14 @@ const CASES: [Case; 3] = [
 const PUBLIC: [&str; 6] =
     ["jvmpi", "jvmpi-classfile", "jvmpi-cli", "jvmpi-formats", "jvmpi-jvmti-sys", "jvmpi-sys"];
 /// The crates that are published only because one of [`PUBLIC`] needs them. Their manifests say so.
-const INTERNAL: [&str; 5] =
-    ["jvmpi-conformance", "jvmpi-layers", "jvmpi-parquet", "jvmpi-report", "jvmpi-settings"];
+const INTERNAL: [&str; 6] = [
+    "jvmpi-conformance",
+    "jvmpi-cpu-timeout",
+    "jvmpi-layers",
+    "jvmpi-parquet",
+    "jvmpi-report",
+    "jvmpi-settings",
+];
 
 fn main() -> ExitCode {
     harness::run_all(&CASES, |_| {
