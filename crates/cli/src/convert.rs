@@ -126,7 +126,7 @@ fn to_parquet(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 #[cfg(not(feature = "parquet"))]
 fn to_parquet(_: &Arguments) -> Result<ExitCode, Failure> {
-    Err("this jvmpi was built without Parquet: build jvmpi-cli with its default features".into())
+    Err(Failure::built_without("parquet"))
 }
 
 /// Returns the name of the file in pages.

@@ -19,6 +19,14 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Reports that this program lacks what a feature of the package adds.
+    pub fn built_without(feature: &str) -> Self {
+        let message = format!(
+            "this jvmpi was built without the feature {feature}: build jvmpi-cli with its default features"
+        );
+        message.into()
+    }
+
     /// Replaces the exit status 1 by another one.
     pub fn with_status(self, status: u8) -> Self {
         Self { status, ..self }

@@ -1,7 +1,10 @@
 //! `jvmpi`: profiles Java programs, and runs and examines JVMPI agents.
 //!
 //! A command is a file: its arguments, from which clap makes the help, the completions and the
-//! manual page, and what it does.
+//! manual page, and what it does. The features of the package leave some of them out.
+
+// Some functions are only for commands that a build without all features lacks.
+#![cfg_attr(not(all(feature = "conformance", feature = "push", feature = "top")), allow(dead_code))]
 
 mod about;
 mod agent;
@@ -9,13 +12,16 @@ mod answer;
 mod attach;
 mod channel;
 mod check;
+#[cfg(feature = "conformance")]
 mod conformance;
 mod convert;
 mod directory;
+#[cfg(feature = "conformance")]
 mod doctor;
 mod dump;
 mod embedded;
 mod failure;
+#[cfg(feature = "generated")]
 mod generated;
 mod heap;
 mod installation;
@@ -24,18 +30,22 @@ mod launch;
 mod output;
 mod process;
 mod progress;
+#[cfg(feature = "push")]
 mod push;
 mod record;
 mod replay;
 mod report;
 mod run;
 mod signals;
+#[cfg(feature = "top")]
 mod top;
 mod trace;
 mod waiting;
 
+#[cfg(any(test, feature = "generated"))]
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -56,45 +66,79 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Record(record::Arguments),
+    #[cfg(feature = "top")]
     Top(top::Arguments),
     Heap(heap::Arguments),
     Check(check::Arguments),
     Run(run::Arguments),
+    #[cfg(feature = "conformance")]
     Doctor(doctor::Arguments),
+    #[cfg(feature = "conformance")]
     Conformance(conformance::Arguments),
     Convert(convert::Arguments),
+    #[cfg(feature = "push")]
     Push(push::Arguments),
     Report(report::Arguments),
     Dump(dump::Arguments),
     Replay(replay::Arguments),
     Trace(trace::Arguments),
+    #[cfg(feature = "generated")]
     Completions(generated::Completions),
+    #[cfg(feature = "generated")]
     Man(generated::Man),
 }
 
 fn main() -> ExitCode {
     end_quietly_with_the_reader();
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| with_hint(error).exit());
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => match missing_feature(&error) {
+            Some(feature) => return Failure::built_without(feature).report(),
+            None => with_hint(error).exit(),
+        },
+    };
     let done = match arguments.command {
         Command::Record(arguments) => record::record(&arguments),
+        #[cfg(feature = "top")]
         Command::Top(arguments) => top::top(&arguments),
         Command::Heap(arguments) => heap::heap(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        #[cfg(feature = "conformance")]
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+        #[cfg(feature = "conformance")]
         Command::Conformance(arguments) => conformance::conformance(&arguments),
         Command::Convert(arguments) => convert::convert(&arguments),
+        #[cfg(feature = "push")]
         Command::Push(arguments) => push::push(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
+        #[cfg(feature = "generated")]
         Command::Completions(arguments) => generated::completions(&arguments, Arguments::command()),
+        #[cfg(feature = "generated")]
         Command::Man(arguments) => {
             generated::man(&arguments, Arguments::command().long_version(None::<&str>))
         }
     };
     done.unwrap_or_else(Failure::report)
+}
+
+/// Returns the feature that an unknown command or option needs, if this jvmpi was built without it.
+fn missing_feature(error: &clap::Error) -> Option<&'static str> {
+    let kinds = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let Some(ContextValue::String(word)) = kinds.into_iter().find_map(|kind| error.get(kind))
+    else {
+        return None;
+    };
+    match word.as_str() {
+        "conformance" | "doctor" if cfg!(not(feature = "conformance")) => Some("conformance"),
+        "completions" | "man" if cfg!(not(feature = "generated")) => Some("generated"),
+        "push" | "--push" if cfg!(not(feature = "push")) => Some("push"),
+        "top" if cfg!(not(feature = "top")) => Some("top"),
+        _ => None,
+    }
 }
 
 /// Adds to the error that a word was not expected where a program may have been meant.

@@ -15,6 +15,16 @@ use std::time::{Duration, Instant};
 /// The longest time that a call blocks. Between two calls the signal and the user's time are checked.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Reads a time, which can be 0.
+///
+/// # Errors
+/// Returns an error if it is no number of seconds.
+pub fn seconds_or_never(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "give a number of seconds".into())
+}
+
 /// Ends waits for a JVM: at a signal to this command, or when the time is over that the user has given.
 #[derive(Clone, Debug)]
 pub struct Waiting {

@@ -53,6 +53,34 @@ fn version_says_what_the_command_was_built_from() {
 }
 
 #[test]
+#[cfg(not(any(
+    feature = "conformance",
+    feature = "generated",
+    feature = "parquet",
+    feature = "push",
+    feature = "top"
+)))]
+fn command_without_features_names_the_missing_one() {
+    for (feature, arguments) in [
+        ("conformance", &["conformance"][..]),
+        ("conformance", &["doctor"]),
+        ("generated", &["completions", "bash"]),
+        ("generated", &["man", "man1"]),
+        ("parquet", &["convert", "java.hprof", "--to", "parquet", "tables"]),
+        ("push", &["push", "java.hprof", "http://localhost:4040/ingest"]),
+        ("push", &["record", "--push", "http://localhost:4040/ingest", "--", "java"]),
+        ("top", &["top", "4711"]),
+    ] {
+        let line = format!(
+            "jvmpi: error: this jvmpi was built without the feature {feature}: build jvmpi-cli with its default \
+             features\n"
+        );
+        fails(arguments, 1, &line);
+    }
+}
+
+#[test]
+#[cfg(feature = "generated")]
 fn every_command_has_an_example_in_its_help_and_a_page() {
     let directory = Directory::new("man");
     assert!(jvmpi(&["man", directory.0.to_str().unwrap()]).status.success());
@@ -507,6 +535,7 @@ fn a_report_is_one_page_of_one_profile_or_two() {
 }
 
 #[test]
+#[cfg(feature = "conformance")]
 fn parts_of_a_conformance_run_are_put_together() {
     let directory = Directory::new("conformance");
     let part = |name: &str, id: &str, state: &str| {

@@ -1,5 +1,7 @@
 //! `jvmpi push` against stores that work, and against stores that do not.
 
+#![cfg(feature = "push")]
+
 use flate2::read::GzDecoder;
 use opentelemetry_proto::tonic::collector::profiles::v1development::{
     ExportProfilesPartialSuccess, ExportProfilesServiceRequest, ExportProfilesServiceResponse,

@@ -1,4 +1,4 @@
-//! `jvmpi push`: sends profiles to a store; and what `jvmpi record --push` needs for that.
+//! `jvmpi push`: sends profiles to a store; and what `jvmpi record --push` needs for that. Only with the feature `push`.
 
 mod attributes;
 mod client;
@@ -11,6 +11,7 @@ mod requests;
 use crate::convert;
 use crate::failure::Failure;
 use crate::label;
+use crate::waiting::seconds_or_never;
 use client::{Client, Limits};
 use credentials::Credentials;
 use destination::Destination;
@@ -83,16 +84,6 @@ impl Options {
     pub fn describe_profiles(&self) -> bool {
         !self.labels.is_empty() || self.ca_file.is_some()
     }
-}
-
-/// Reads a time, which can be 0.
-///
-/// # Errors
-/// Returns an error if it is no number of seconds.
-pub fn seconds_or_never(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok();
-    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "give a number of seconds".into())
 }
 
 /// `jvmpi push`.

@@ -1,6 +1,7 @@
 //! `jvmpi record`: profiles a program that it starts, or a JVM that runs already.
 
 mod heaps;
+#[cfg_attr(not(feature = "push"), path = "no_pushes.rs")]
 mod pushes;
 mod received;
 
@@ -14,15 +15,14 @@ use crate::launch::{not_executed, with_jvm_option};
 use crate::output::{NewFile, Output};
 use crate::process::Process;
 use crate::progress::Progress;
-use crate::push::{self, Push, seconds_or_never};
 use crate::signals::{self, Signal};
-use crate::waiting::Waiting;
+use crate::waiting::{Waiting, seconds_or_never};
 use clap::value_parser;
 use heaps::Heaps;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::sample;
 use jvmpi_formats::profile::{self, File, Format, Profile, Weight, printable};
-use pushes::Pushes;
+use pushes::{PushOptions, Pushes, SECRETS};
 use received::Received;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -113,12 +113,8 @@ pub struct Arguments {
     /// Profile the running JVM with this process ID
     #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
     pid: Option<libc::pid_t>,
-    /// Also send a profile to this store every --every seconds: pyroscope+https://HOST:4040 or
-    /// otlp+https://HOST:4318; see jvmpi help push
-    #[arg(long = "push", value_name = "URL", help_heading = push::PUSH)]
-    push_url: Option<String>,
     #[command(flatten)]
-    push: push::Options,
+    push: PushOptions,
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "pid", conflicts_with = "pid")]
     program: Vec<OsString>,
@@ -156,17 +152,6 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl Arguments {
-    /// Returns the store to push to, if any, after a check of everything that a push needs.
-    fn push(&self) -> Result<Option<Push>, String> {
-        match &self.push_url {
-            Some(url) => Push::new(url, &self.push).map(Some),
-            None if self.push.describe_profiles() => {
-                Err("--label and --ca-file are for --push: add it with the URL of a store".into())
-            }
-            None => Ok(None),
-        }
-    }
-
     /// Returns true if HPROF makes an attached JVM rewrite its classes.
     fn rewrites(&self) -> bool {
         self.calls || self.exact
@@ -235,7 +220,7 @@ enum Event {
 /// Profiles a JVM that runs already.
 fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String> {
     let files = Files::create(arguments)?;
-    let push = arguments.push()?;
+    let push = arguments.push.checked()?;
     let process = Process::jvm(pid)?;
     let (sender, events) = mpsc::sync_channel(WAITING);
     let waiting = Waiting::for_at_most(arguments.duration, arguments.rewrites());
@@ -281,7 +266,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
 fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
     let files = Files::create(arguments).map_err(not_started)?;
-    let push = arguments.push().map_err(not_started)?;
+    let push = arguments.push.checked().map_err(not_started)?;
     let (sender, events) = mpsc::sync_channel(WAITING);
     let waiting = Waiting::default();
     hear_signals(&sender, &waiting);
@@ -293,7 +278,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .map_err(not_started)?;
     let (variable, secret) = channel.secret();
     program.env(variable, secret);
-    push::SECRETS.iter().for_each(|secret| _ = program.env_remove(secret));
+    SECRETS.iter().for_each(|secret| _ = program.env_remove(secret));
     let pushes = push
         .map(|push| Pushes::new(push, None, Some(channel.secret()), arguments.alloc_interval()));
     let heaps = files.heap_directory().map_err(not_started)?;
@@ -573,17 +558,11 @@ impl Recording {
     /// Waits for the store that profiles are pushed to, for no longer than the user wants. A signal ends the wait.
     fn finish_pushes(&mut self) {
         let Some(pushes) = self.pushes.take() else { return };
-        let pushing = pushes.pushing();
-        pushing.hurry();
-        let (start, before) = (Instant::now(), self.interrupts);
-        while self.interrupts == before {
-            let left = pushing.timeout().saturating_sub(start.elapsed());
-            if left.is_zero() || pushing.wait(left.min(LOOK)) {
-                break;
-            }
+        let before = self.interrupts;
+        pushes.finish(LOOK, || {
             self.next(Some(Duration::ZERO));
-        }
-        pushing.report();
+            self.interrupts == before
+        });
     }
 
     fn has_open(&self) -> bool {

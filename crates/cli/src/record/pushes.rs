@@ -1,10 +1,37 @@
-//! Pushes the profiles of a recording to a store, part by part.
+//! Pushes the profiles of a recording to a store, part by part. Only with the feature `push`.
 
 use super::received::Received;
 use crate::process::Process;
-use crate::push::{Attributes, Push, Pushing};
+use crate::push::{Attributes, Options, PUSH, Push, Pushing};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+pub use crate::push::SECRETS;
+
+/// The options of a recording that is pushed.
+#[derive(clap::Args)]
+pub struct PushOptions {
+    /// Also send a profile to this store every --every seconds: pyroscope+https://HOST:4040 or
+    /// otlp+https://HOST:4318; see jvmpi help push
+    #[arg(long = "push", value_name = "URL", help_heading = PUSH)]
+    url: Option<String>,
+    #[command(flatten)]
+    options: Options,
+}
+
+impl PushOptions {
+    /// Returns the store to push to, if any, after a check of everything that a push needs.
+    pub fn checked(&self) -> Result<Option<Push>, String> {
+        match &self.url {
+            Some(url) => Push::new(url, &self.options).map(Some),
+            None if self.options.describe_profiles() => {
+                Err("--label and --ca-file are for --push: add it with the URL of a store".into())
+            }
+            None => Ok(None),
+        }
+    }
+}
 
 /// Pushes the profiles of the JVMs of a recording.
 pub struct Pushes {
@@ -52,8 +79,17 @@ impl Pushes {
         }
     }
 
-    /// Returns the push, for the wait at the end.
-    pub fn pushing(&self) -> &Pushing {
-        &self.pushing
+    /// Waits for the store, for no longer than the user has allowed, and reports what became of the profiles. Every
+    /// `interval` it asks `goes_on`, which may end the wait.
+    pub fn finish(self, interval: Duration, mut goes_on: impl FnMut() -> bool) {
+        let (pushing, start) = (self.pushing, Instant::now());
+        pushing.hurry();
+        loop {
+            let left = pushing.timeout().saturating_sub(start.elapsed());
+            if left.is_zero() || pushing.wait(left.min(interval)) || !goes_on() {
+                break;
+            }
+        }
+        pushing.report();
     }
 }
