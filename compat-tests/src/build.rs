@@ -56,22 +56,14 @@ pub fn command() -> Result<PathBuf, String> {
 /// # Errors
 /// Fails if one of them does not compile.
 pub fn released_command() -> Result<PathBuf, String> {
-    product("release").map(|folder| folder.join("jvmpi"))
+    cargo_build("release", &["--package", "jvmpi-shim"])?;
+    cargo_build("release", TOOLS.map(|tool| ["--package", tool]).as_flattened())?;
+    Ok(machine_dir().join("release/jvmpi"))
 }
 
 /// HPROF and the command share most crates. If the two were compiled separately, Cargo would resolve different features
 /// for their dependencies and compile everything twice.
 pub const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
-
-/// Builds the command and both libraries, without what only tests need. Returns the folder.
-///
-/// # Errors
-/// Fails if one of them does not compile.
-pub fn product(profile: &str) -> Result<PathBuf, String> {
-    cargo_build(profile, &["--package", "jvmpi-shim"])?;
-    cargo_build(profile, TOOLS.map(|tool| ["--package", tool]).as_flattened())?;
-    Ok(machine_dir().join(profile))
-}
 
 /// Builds `libhprof.so`, optimized and with assertions.
 ///

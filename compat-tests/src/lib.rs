@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 pub mod build;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod cpu_timeout;
 pub mod debian;

@@ -19,7 +19,7 @@ const CALLS: [&str; 7] = [
 ];
 
 /// The crates whose code does not run on users' machines.
-const NOT_FOR_USERS: [&str; 1] = ["xtask"];
+const NOT_FOR_USERS: [&str; 2] = ["demo", "xtask"];
 
 /// The allowed calls: the file, the call, and the reason.
 const EXCEPTIONS: [(&str, &str, &str); 10] = [

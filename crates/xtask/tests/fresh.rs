@@ -23,7 +23,7 @@ const CASES: [Case; 3] = [
 ];
 
 /// The maximum CPU time to the first profile, including all commands before it and those that fail.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
+const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
 /// The environment variable that enables these tests, which download Debian packages and compile everything.
 const WANTED: &str = "JVMPI_FRESH_MACHINE";
