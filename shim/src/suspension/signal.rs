@@ -121,6 +121,9 @@ mod tests {
 
     #[test]
     fn signal_that_a_thread_waits_for_is_not_free() {
+        if std::env::var_os("JVMPI_EMULATOR").is_some() {
+            return println!("skipped: an emulator does not show which signals a thread blocks");
+        }
         let awaited = *candidates().start();
         let (started, starts) = channel();
         let (end, ends) = channel::<()>();
