@@ -19,7 +19,10 @@ pub fn output_dir() -> PathBuf {
     machine_dir().join("compat-tests")
 }
 
-/// Builds `libjvmpi.so`, optimized and with assertions. The environment variable `JVMPI_LIBRARY` overrides it.
+/// The environment variable that names the library to test, in place of the one that is built.
+pub const LIBRARY: &str = "JVMPI_LIBRARY";
+
+/// Builds `libjvmpi.so`, optimized and with assertions. [`LIBRARY`] overrides it.
 ///
 /// # Errors
 /// Fails if it does not compile.
@@ -27,7 +30,7 @@ pub fn shim() -> Result<PathBuf, String> {
     given_or(|| checked("libjvmpi.so"))
 }
 
-/// Builds `libjvmpi.so` as users get it, for benchmarks. The environment variable `JVMPI_LIBRARY` overrides it.
+/// Builds `libjvmpi.so` as users get it, for benchmarks. [`LIBRARY`] overrides it.
 ///
 /// # Errors
 /// Fails if it does not compile.
@@ -40,7 +43,7 @@ pub fn released_shim() -> Result<PathBuf, String> {
 }
 
 fn given_or(build: impl Fn() -> Result<PathBuf, String>) -> Result<PathBuf, String> {
-    std::env::var_os("JVMPI_LIBRARY").map_or_else(build, |library| Ok(library.into()))
+    std::env::var_os(LIBRARY).map_or_else(build, |library| Ok(library.into()))
 }
 
 /// Builds the command `jvmpi`, with `libjvmpi.so` and `libhprof.so` in the same folder.

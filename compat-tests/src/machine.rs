@@ -1,13 +1,16 @@
 //! The machines that the library is built for and tested on.
 //!
-//! A test program is compiled for the machine that it tests. It compiles agents and the library for that machine, and
-//! starts that machine's JVMs. On another processor, an emulator runs all of them.
+//! A test program compiles agents and the library for the machine that it tests, and starts that machine's JVMs. On
+//! another processor, an emulator runs all of them.
 
 use std::env;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The environment variable that names the machine to test, if it is not the one that the program runs on.
+pub const TESTED: &str = "JVMPI_MACHINE";
 
 /// The environment variable that tells programs in an emulator its name; they cannot detect it otherwise.
 pub const EMULATOR: &str = "JVMPI_EMULATOR";
@@ -107,20 +110,14 @@ pub static ALL: [Machine; 4] = [
 ];
 
 impl Machine {
-    /// Returns the machine that this program is compiled for.
+    /// Returns the machine to test: the one that [`TESTED`] names, or else the one that this program runs on.
     #[must_use]
     pub fn this() -> &'static Self {
-        let number = if cfg!(target_arch = "x86") {
-            1
-        } else if cfg!(target_arch = "aarch64") {
-            2
-        } else {
-            0
-        };
-        &ALL[number]
+        let tested = env::var(TESTED).ok().and_then(|name| Self::named(&name));
+        tested.unwrap_or(&ALL[if cfg!(target_arch = "aarch64") { 2 } else { 0 }])
     }
 
-    /// Returns true if this program is compiled for the machine.
+    /// Returns true if this is the machine to test.
     #[must_use]
     pub fn is_this(&self) -> bool {
         self.target == Self::this().target

@@ -24,7 +24,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
     if !machine.is_this() {
-        return cross::run(machine, "conformance", &arguments);
+        return cross::xtask(machine, "conformance", &arguments);
     }
     let records = cross::take_flag(&mut arguments, "--record");
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);

@@ -1,11 +1,15 @@
-//! Runs Cargo and its programs for another machine.
+//! Runs Cargo and commands of xtask for another machine.
 
+use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-use compat_tests::machine::{EMULATOR, FORMATS, Machine};
-use compat_tests::{jdk, workspace_root};
+use compat_tests::build::LIBRARY;
+use compat_tests::machine::{EMULATOR, FORMATS, Machine, TESTED};
+use compat_tests::{jdk, target_dir, workspace_root};
+
+use crate::product::{run, usual_linker};
 
 const MACHINE: &str = "--machine";
 /// The address space of an emulated program, in KiB. qemu tracks each page, so the terabytes that the buffer of a
@@ -48,16 +52,28 @@ pub fn cargo(machine: &Machine) -> Result<Command, String> {
     if machine.is_this() {
         return Ok(this);
     }
-    let program = this.get_program().to_owned();
+    let mut cargo = tester(machine, this.get_program())?;
+    cargo.current_dir(workspace_root());
+    Ok(cargo)
+}
+
+/// Returns a command that runs a program of this machine, which compiles for the other machine and starts its programs.
+fn tester(machine: &Machine, program: &OsStr) -> Result<Command, String> {
     machine.can_be_tested()?;
-    let mut cargo = match machine.emulator() {
-        Some(emulator) => where_it_is_known(machine, &emulator, &program),
+    let mut command = match machine.emulator() {
+        Some(emulator) => where_it_is_known(machine, &emulator, program),
         None => Command::new(program),
     };
-    let compiler = machine.compiler();
-    cargo.env("CARGO_BUILD_TARGET", machine.target).env("CC", &compiler);
-    cargo.env(machine.cargo_variable("LINKER"), &compiler).current_dir(workspace_root());
-    Ok(cargo)
+    compiles(machine, &mut command)?;
+    command.env(TESTED, machine.name);
+    Ok(command)
+}
+
+/// Makes a program compile for the machine.
+fn compiles(machine: &Machine, program: &mut Command) -> Result<(), String> {
+    program.env("CARGO_BUILD_TARGET", machine.target).env("CC", machine.compiler());
+    program.env(machine.cargo_variable("LINKER"), usual_linker(machine)?);
+    Ok(())
 }
 
 /// Returns a command that runs a program so that it and its children can start programs of the machine, through the
@@ -89,16 +105,30 @@ fn where_it_is_known(machine: &Machine, emulator: &str, program: &OsStr) -> Comm
     command
 }
 
-/// Runs a command of `cargo xtask` as a program of the machine, so that it finds that machine's JVMs.
+/// Runs a command of `cargo xtask` that tests the library on the machine's JVMs.
 ///
 /// # Errors
 /// Fails if the command fails.
-pub fn run(machine: &Machine, command: &str, arguments: &[String]) -> Result<(), String> {
+pub fn xtask(machine: &Machine, command: &str, arguments: &[String]) -> Result<(), String> {
+    machine.can_be_tested()?;
     jdk::fetch(machine)?;
-    let status = cargo(machine)?
-        .args(["run", "--quiet", "--package", "xtask", "--profile", "checked", "--", command])
+    let library = match env::var_os(LIBRARY) {
+        Some(library) => library.into(),
+        None => {
+            // The command would compile the whole workspace for the machine.
+            let mut build = compat_tests::cargo();
+            compiles(machine, &mut build)?;
+            build.args(["build", "--quiet", "--package", "jvmpi-shim", "--profile", "checked"]);
+            run(&mut build)?;
+            target_dir().join(machine.target).join("checked/libjvmpi.so")
+        }
+    };
+    let this = env::current_exe().map_err(|e| format!("xtask: {e}"))?;
+    let status = tester(machine, this.as_os_str())?
+        .env(LIBRARY, library)
+        .arg(command)
         .args(arguments)
         .status()
-        .map_err(|e| format!("cargo: {e}"))?;
+        .map_err(|e| format!("{}: {e}", this.display()))?;
     if status.success() { Ok(()) } else { Err(format!("{command} failed on {}", machine.name)) }
 }

@@ -75,7 +75,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
     if !machine.is_this() {
-        return cross::run(machine, "soak", &arguments);
+        return cross::xtask(machine, "soak", &arguments);
     }
     if let Some(hangs) = arguments.strip_prefix(&["hangs".to_owned()]) {
         return hangs::run(hangs);

@@ -119,13 +119,22 @@ impl Build {
             let flags: Vec<_> = given.chain(flags.iter().cloned()).collect();
             cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env(linker, path);
         } else if self.target().is_some() && env::var_os(&linker).is_none() {
-            let usual = || Ok(PathBuf::from(self.machine.compiler()));
-            let special = || musl::linker(self.machine, &target_dir().join("linker"));
-            let path = if self.machine.is_musl() { special() } else { usual() };
-            cargo.env(linker, path?);
+            cargo.env(linker, usual_linker(self.machine)?);
         }
         cargo.arg("--target-dir").arg(compiled);
         run(&mut cargo).map(drop)
+    }
+}
+
+/// Returns the linker for binaries that need not run on older systems.
+///
+/// # Errors
+/// Fails if Rust's standard library for the machine is missing.
+pub fn usual_linker(machine: &Machine) -> Result<PathBuf, String> {
+    if machine.is_musl() {
+        musl::linker(machine, &target_dir().join("linker"))
+    } else {
+        Ok(machine.compiler().into())
     }
 }
 

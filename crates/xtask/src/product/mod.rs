@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use compat_tests::machine::Machine;
 use compat_tests::workspace_root;
 
-pub use build::{Anywhere, Build, COMMIT, VERSION, commit, run, time};
+pub use build::{Anywhere, Build, COMMIT, VERSION, commit, run, time, usual_linker};
 use components::Components;
 pub use glibc::{OLDEST_GLIBC, newest_glibc, version};
 
