@@ -25,6 +25,8 @@ const AS_USUAL: &str = "compiled-as-usual";
 /// The library that is loaded into programs, and its maximum size in bytes without symbols.
 const LIBRARY: &str = "lib/libjvmpi.so.1";
 const LARGEST: u64 = 2 << 20;
+/// The bytes that a library for musl may have in addition, for the unwinder. With glibc that is a library of its own.
+const UNWINDER: u64 = 64 << 10;
 /// The libraries that the command contains if it is a single file, by the names with which it unpacks them.
 const EMBEDDED: [(&str, &str); 2] = [("libjvmpi.so", LIBRARY), ("libhprof.so", "lib/libhprof.so")];
 /// The public key of the signatures of releases, for minisign.
@@ -234,8 +236,9 @@ impl Archives<'_> {
     /// Fails if the stripped library of a release is too large.
     fn is_small(&self, library: &Path) -> Result<(), String> {
         let size = fs::metadata(library).map_err(|e| format!("{}: {e}", library.display()))?.len();
-        if self.build.anywhere.is_some() && size > LARGEST {
-            return Err(format!("{} has {size} bytes, the limit is {LARGEST}", library.display()));
+        let limit = LARGEST + if self.build.machine.is_musl() { UNWINDER } else { 0 };
+        if self.build.anywhere.is_some() && size > limit {
+            return Err(format!("{} has {size} bytes, the limit is {limit}", library.display()));
         }
         Ok(())
     }
