@@ -1,7 +1,7 @@
 //! Programs that once hung or crashed the JVM, to be run many times and in many settings.
 
 use crate::jdk::{Gc, Jdk};
-use crate::run::{LOCAL_REFERENCES, Launch, Vm};
+use crate::run::{Launch, Vm};
 use crate::spinning::Spinning;
 use crate::{build, text};
 
@@ -61,9 +61,6 @@ impl Program {
     pub fn run(self, setting: &Setting<'_>, case: &str) -> Result<(), String> {
         let vm = Vm::new(setting.jdk, setting.gc, case);
         let mut launch = self.launch(&vm)?;
-        if setting.jdk.feature < 21 {
-            launch = launch.tolerates(LOCAL_REFERENCES);
-        }
         if setting.has_one_processor {
             launch = launch.on_one_processor();
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::machine::Machine;
-use crate::run::{LOCAL_REFERENCES, Launch, Vm};
+use crate::run::{Launch, Vm, is_complaint};
 use crate::{jdk, text, workspace_root};
 
 /// A real program.
@@ -59,7 +59,7 @@ pub fn lasting(output: &str) -> String {
         line.contains("milliseconds")
             || line.starts_with("expect rounds=")
             // The warning is followed by a stack trace.
-            || line.starts_with(LOCAL_REFERENCES)
+            || is_complaint(line)
             || line.starts_with('\t')
     };
     output.lines().filter(|line| !varies(line)).fold(String::new(), |text, line| text + line + "\n")

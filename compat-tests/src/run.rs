@@ -29,19 +29,30 @@ const TICK: Duration = Duration::from_millis(2);
 /// The variable in which an agent without an `out=` option finds its report's path.
 const REPORT_VARIABLE: &str = "JVMPI_TEST_REPORT";
 
-/// The warning of `-Xcheck:jni` about a native method with more local references than it has reserved.
-/// Before JDK 21 the VM itself leaves some in the method when it reports the method's allocations, with
-/// any JVMTI agent.
-pub const LOCAL_REFERENCES: &str = "WARNING: JNI local refs";
-
 /// The messages of `-Xcheck:jni` about native code that breaks the rules of JNI, and of the shim about an
 /// internal error.
 const COMPLAINTS: [&str; 4] = [
     "WARNING in native method",
     "FATAL ERROR in native method",
-    LOCAL_REFERENCES,
+    "WARNING: JNI local refs",
     "[jvmpi] error: internal error",
 ];
+
+/// The library that writes in front of each message of `-Xcheck:jni` which library caused it.
+const PRELOADED: &str = "complaints";
+
+/// Returns true if the line is a complaint, which may be about a library of the JDK.
+#[must_use]
+pub fn is_complaint(line: &str) -> bool {
+    COMPLAINTS.iter().any(|text| line.contains(text))
+}
+
+/// Returns true if the line is a complaint about any library but one of the JDK in this folder: the shim, an agent,
+/// or an unknown library.
+fn is_our_fault(line: &str, jdk: &Path) -> bool {
+    let library = line.strip_prefix('[').and_then(|rest| Some(rest.split_once("] ")?.0));
+    is_complaint(line) && !library.is_some_and(|library| Path::new(library).starts_with(jdk))
+}
 
 /// A JVM to run cases on.
 #[derive(Debug)]
@@ -99,7 +110,7 @@ impl<'a> Vm<'a> {
     /// # Errors
     /// If the workloads do not compile.
     pub fn java_for(&self, release: u32, class: &str) -> Result<Launch, String> {
-        let mut launch = Launch::new(&self.jdk.java(), self.next_directory()?)?;
+        let mut launch = Launch::new(self.jdk, &self.jdk.java(), self.next_directory()?)?;
         launch.before = self.jdk.flags().iter().map(|&flag| flag.to_owned()).collect();
         launch.before.extend(["-Xcheck:jni".to_owned(), HEAP.to_owned()]);
         launch.before.push("-XX:-CreateCoredumpOnCrash".to_owned());
@@ -116,7 +127,8 @@ impl<'a> Vm<'a> {
     pub fn embedded_in(&self, program: &str) -> Result<Launch, String> {
         let program = build::program(program)?;
         let loader = self.jdk.loader();
-        let mut launch = Launch::new(loader.as_ref().unwrap_or(&program), self.next_directory()?)?;
+        let executable = loader.as_ref().unwrap_or(&program);
+        let mut launch = Launch::new(self.jdk, executable, self.next_directory()?)?;
         if let Some(libraries) = loader.as_ref().and_then(|loader| loader.parent()) {
             let path = "--library-path".to_owned();
             launch.before = vec![path, text(libraries)?.to_owned(), text(&program)?.to_owned()];
@@ -156,14 +168,17 @@ pub struct Launch {
     reports: Vec<PathBuf>,
     patience: Duration,
     partner: Option<u32>,
-    tolerated: Option<&'static str>,
+    jdk: PathBuf,
     has_one_processor: bool,
 }
 
 impl Launch {
-    fn new(executable: &Path, directory: PathBuf) -> Result<Self, String> {
+    fn new(jdk: &Jdk, executable: &Path, directory: PathBuf) -> Result<Self, String> {
         let report = directory.join("report");
-        let environment = vec![(REPORT_VARIABLE.to_owned(), text(&report)?.to_owned())];
+        let environment = vec![
+            (REPORT_VARIABLE.to_owned(), text(&report)?.to_owned()),
+            ("LD_PRELOAD".to_owned(), text(&build::agent(PRELOADED)?)?.to_owned()),
+        ];
         Ok(Self {
             executable: executable.to_owned(),
             directory,
@@ -173,7 +188,7 @@ impl Launch {
             reports: vec![report],
             patience: PATIENCE,
             partner: None,
-            tolerated: None,
+            jdk: jdk.home.clone(),
             has_one_processor: false,
         })
     }
@@ -326,12 +341,6 @@ impl Launch {
         self
     }
 
-    /// Tolerates a complaint that is not the shim's fault.
-    pub fn tolerates(mut self, complaint: &'static str) -> Self {
-        self.tolerated = Some(complaint);
-        self
-    }
-
     /// Runs it to its end and demands exit status 0.
     ///
     /// # Errors
@@ -387,7 +396,7 @@ impl Launch {
             patience,
             directory: self.directory,
             reports: self.reports,
-            tolerated: self.tolerated,
+            jdk: self.jdk,
             _echo: echo,
         })
     }
@@ -434,7 +443,8 @@ pub struct Running {
     patience: CpuTimeout,
     directory: PathBuf,
     reports: Vec<PathBuf>,
-    tolerated: Option<&'static str>,
+    /// The folder of its JDK.
+    jdk: PathBuf,
     /// Copies the run's output to standard error if the user wants to see it.
     _echo: Option<Echo>,
 }
@@ -543,7 +553,7 @@ impl Running {
         let directory = self.directory.join("jcmd");
         fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
         let pid = self.child.id().to_string();
-        let jcmd = Launch::new(&jdk.jcmd(), directory)?.partner(self.process()).argument(&pid);
+        let jcmd = Launch::new(jdk, &jdk.jcmd(), directory)?.partner(self.process()).argument(&pid);
         let jcmd = arguments.iter().fold(jcmd, |jcmd, argument| jcmd.argument(argument));
         jcmd.run().map(|_| ())
     }
@@ -561,9 +571,8 @@ impl Running {
         if status.code() != Some(expected) {
             return Err(self.failed(&format!("ended with {status}, not exit status {expected}")));
         }
-        let complaints = COMPLAINTS.iter().filter(|text| self.tolerated != Some(text));
-        let complaint = |line: &&str| complaints.clone().any(|text| line.contains(text));
-        if let Some(line) = stdout.lines().chain(stderr.lines()).find(complaint) {
+        let mut lines = stdout.lines().chain(stderr.lines());
+        if let Some(line) = lines.find(|line| is_our_fault(line, &self.jdk)) {
             return Err(self.failed(&format!("complains: {line}")));
         }
         let report = |path: &PathBuf| Report::parse(&read(path));
@@ -715,5 +724,25 @@ impl Outcome {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Debian's 17.0.21 with jdwp; and 17.0.9 with an agent of ours and with the shim.
+    #[test]
+    fn only_libraries_of_the_jdk_may_break_the_rules_of_jni() {
+        let jdk = Path::new("/usr/lib/jvm/java-17-openjdk-amd64");
+        let fails = |line: &str| is_our_fault(line, jdk);
+        let refs = "WARNING: JNI local refs: 443, exceeds capacity: 32";
+        assert!(!fails(&format!("[{}/lib/libjdwp.so] {refs}", jdk.display())));
+        assert!(fails(&format!("[/src/target/checked/libjvmpi.so] {refs}")));
+        assert!(fails(&format!("[/src/target/compat-tests/agents/libbreaker.so] {refs}")));
+        assert!(fails(&format!("[?] {refs}")));
+        assert!(fails(refs));
+        assert!(fails("[jvmpi] error: internal error: a bug"));
+        assert!(!fails("[jvmpi] warning: JNI"));
     }
 }

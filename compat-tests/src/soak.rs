@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::jdk::{Gc, Jdk};
 use crate::programs::{Found, Program, lasting};
 use crate::report::Report;
-use crate::run::{LOCAL_REFERENCES, Outcome, Running, Vm};
+use crate::run::{Outcome, Running, Vm};
 use crate::spinning::Spinning;
 use crate::stacks;
 use crate::watchdog::Watchdog;
@@ -122,9 +122,6 @@ impl Round<'_> {
             settings.push("virtual=own");
         }
         launch = launch.settings(&settings.join(","));
-        if self.jdk.feature < 21 {
-            launch = launch.tolerates(LOCAL_REFERENCES);
-        }
         for (number, (name, options)) in agents.iter().enumerate() {
             launch = match *name {
                 // The output of the sampler is not checked.

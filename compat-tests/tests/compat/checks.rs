@@ -15,6 +15,7 @@ cases![
     agents_without_events_are_checked.only(17),
     agents_that_are_right.only(17),
     hprof_is_right.only(17),
+    careless_agent_is_not_taken_for_a_library_of_the_jdk,
 ];
 
 fn breaker(vm: &Vm<'_>, options: &str, settings: &str) -> Result<Outcome, String> {
@@ -143,5 +144,12 @@ fn hprof_is_right(vm: &Vm<'_>) -> Result<(), String> {
         let last = "[jvmpi] check: libhprof.so has broken no rule";
         ensure!(outcome.stderr.contains(last), "{options}: {}", outcome.stderr);
     }
+    Ok(())
+}
+
+/// The harness finds out of which library `-Xcheck:jni` warns.
+fn careless_agent_is_not_taken_for_a_library_of_the_jdk(vm: &Vm<'_>) -> Result<(), String> {
+    let why = vm.java("Hello")?.agent("careless", "")?.run().err().unwrap_or_default();
+    ensure!(why.contains("libcareless.so] WARNING in native method"), "{why}");
     Ok(())
 }

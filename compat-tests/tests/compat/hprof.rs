@@ -958,7 +958,6 @@ fn programs_do_what_they_do(vm: &Vm<'_>) -> Result<(), String> {
         let Found::Ready(launch) = program.on(vm)? else { continue };
         let file = vm.file(&format!("{name}.{format}"));
         let outcome = with_hprof(*launch, &format!("{kind},file={}", text(&file)?))?
-            .tolerates(compat_tests::run::LOCAL_REFERENCES)
             .run()
             .map_err(|e| format!("{name} {kind}: {e}"))?;
         let (seen, expected) =
