@@ -246,19 +246,24 @@ pub const OTHER: &str = "JVMPI_TEST_VM";
 /// The environment variable that, if set, restricts the tests to the [`usual`] JDK with G1.
 pub const ONLY_USUAL: &str = "JVMPI_TEST_ONLY_USUAL";
 
+/// The environment variable that, if set, restricts the tests to what a landing adds to the [`usual`] JDK with G1. Its
+/// value is the hash of the commit.
+pub const LANDING: &str = "JVMPI_TEST_LANDING";
+
 /// The first version that people are expected to have.
 const USUAL_SINCE: u32 = 17;
 
-/// Returns the JDK on which a developer's tests run: the installed one that can be tested, or else the oldest downloaded
-/// one, each of version 17 or newer.
+/// Returns the JDK on which a developer's tests run: the first installed one that can be tested, or else the oldest
+/// downloaded one, each of version 17 or newer.
 #[must_use]
 pub fn usual() -> Option<Jdk> {
-    let found = found();
-    let has = |jdk: &&Jdk| jdk.feature >= USUAL_SINCE && found.contains_key(&jdk.feature);
-    let feature = installed().iter().find(has).map(|jdk| jdk.feature);
-    let feature =
-        feature.or_else(|| found.range(USUAL_SINCE..).next().map(|(feature, _)| *feature));
-    found.get(&feature?).cloned()
+    let machine = Machine::this();
+    let is_tested = |jdk: &&Jdk| machine.jdks.iter().any(|(feature, _)| *feature == jdk.feature);
+    let fits = |jdk: &&Jdk| {
+        jdk.feature >= USUAL_SINCE && jdk.jcmd().is_file() && machine.runs(&jdk.java())
+    };
+    let installed = installed().iter().find(|jdk| fits(jdk) && is_tested(jdk)).cloned();
+    installed.or_else(|| found().range(USUAL_SINCE..).next().map(|(_, jdk)| jdk.clone()))
 }
 
 /// Returns the JVM with this name.

@@ -6,6 +6,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 pub mod build;
+pub mod case;
+pub mod changes;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod cpu_timeout;

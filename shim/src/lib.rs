@@ -13,7 +13,7 @@ mod jvm;
 mod load;
 mod lock;
 mod logging;
-#[cfg(model)]
+#[cfg(feature = "model")]
 mod models;
 mod notify;
 mod platform;
@@ -25,8 +25,8 @@ mod table;
 mod threads;
 mod translate;
 
-#[cfg(all(model, not(test)))]
-compile_error!("with `--cfg model` only the unit tests can be built");
+#[cfg(all(feature = "model", not(test)))]
+compile_error!("with the feature `model` only the unit tests can be built");
 
 use boundary::guard;
 use jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};

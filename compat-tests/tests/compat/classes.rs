@@ -11,18 +11,18 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    replay_order,
+    replay_order.on_every_jdk(),
     superclasses_first,
     named_before_it_can_be_linked,
     used_before_it_can_be_linked,
     used_before_it_is_linked_by_a_thread_with_a_lock,
-    hidden_classes_are_announced_and_cannot_be_rewritten,
+    hidden_classes_are_announced_and_cannot_be_rewritten.on_every_jdk(),
     arrays_but_no_primitives,
     names_with_slashes,
     members,
     requests,
     // ZGC has no class unloading there.
-    unload.on_every_gc().except(11, Gc::Z),
+    unload.on_every_gc().on_every_jdk().except(11, Gc::Z),
     unload_waits_until_gc_is_enabled,
     what_was_not_announced_is_forgotten,
     numbers_of_methods_are_given_again.on_every_gc().except(11, Gc::Z),

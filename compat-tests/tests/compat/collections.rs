@@ -11,13 +11,13 @@ use crate::cases;
 use crate::objects::{checked, keeps_rules};
 
 cases![
-    as_many_as_there_are.on_every_gc(),
+    as_many_as_there_are.on_every_gc().on_every_jdk(),
     without_performance_counters.on(&[Gc::Serial, Gc::Parallel, Gc::G1]).since(21),
     known_by_their_effect.only(17),
     // From 22 on JNI does not prevent collections, or threads wait before the world is stopped.
     kept_away.on(&[Gc::Serial, Gc::Parallel, Gc::G1]).until(21),
     dropped_objects_are_freed.on_every_gc(),
-    figures.on_every_gc(),
+    figures.on_every_gc().on_every_jdk(),
     take_their_time.on(&[Gc::Parallel, Gc::G1, Gc::Z, Gc::Shenandoah]),
     take_their_time_by_the_wall,
     asked_for_by_two.on(&[Gc::Serial, Gc::G1, Gc::Z]),
@@ -26,8 +26,7 @@ cases![
     classes_after_their_instances.on_every_gc().except(11, Gc::Z),
     churn.on_every_gc(),
     churn_with_all_events.on_every_gc(),
-    churn_with_all_events.under_load(),
-    nobody_else_in_a_collection.under_load(),
+    nobody_else_in_a_collection.under_load_on(&[17, 21]),
     not_while_disabled,
     dumps_take_no_deaths_away.on(&[Gc::Serial, Gc::G1, Gc::Z]).since(17),
 ];

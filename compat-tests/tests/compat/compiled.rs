@@ -6,8 +6,8 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    line_tables,
-    every_method_compiled,
+    line_tables.on_every_jdk(),
+    every_method_compiled.on_every_jdk(),
     enabled_late,
     unload,
     unloaded_is_what_was_loaded,

@@ -11,7 +11,7 @@ use jvmpi_conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
 use std::fs;
 
 cases![
-    every_case.on_every_gc(),
+    every_case.on_every_gc().on_every_jdk(),
     every_case_on_zero.only(COMPILER),
     the_programs_are_those_of_the_sources.only(COMPILER),
 ];

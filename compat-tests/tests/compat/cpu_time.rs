@@ -10,11 +10,11 @@ use crate::cases;
 
 cases![
     waiting_readers_have_the_time_that_they_use,
-    waiting_readers_have_the_time_that_they_use.under_load(),
+    waiting_readers_have_the_time_that_they_use.under_load_on(&[17, 25]),
     sleeping_threads_have_the_time_that_they_use,
-    sleeping_threads_have_the_time_that_they_use.under_load(),
+    sleeping_threads_have_the_time_that_they_use.under_load_on(&[17, 25]),
     short_threads_have_the_time_that_they_use,
-    short_threads_have_the_time_that_they_use.under_load(),
+    short_threads_have_the_time_that_they_use.under_load_on(&[17, 25]),
     parked_threads_cost_nothing,
     collector_and_compiler_are_named,
     cut_stacks_say_so,

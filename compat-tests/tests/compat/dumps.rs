@@ -17,7 +17,7 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    graph.on(&[Gc::G1, Gc::Serial, Gc::Parallel, Gc::Z]),
+    graph.on(&[Gc::G1, Gc::Serial, Gc::Parallel, Gc::Z]).on_every_jdk(),
     graph_of_records.since(17),
     monitors,
     monitors_of_compiled_code,

@@ -14,7 +14,7 @@ cases![
     shut_down_by_exit,
     shut_down_by_halt,
     shut_down_by_exception,
-    nothing_passes_it.under_load(),
+    nothing_passes_it.under_load_on(&[11, 25]),
     dump_and_reset_requests,
     a_reset_after_each_dump,
     a_reset_without_agents,

@@ -12,7 +12,7 @@ use crate::cases;
 
 cases![
     direct_passes_options_unchanged,
-    xrun_passes_options_unchanged,
+    xrun_passes_options_unchanged.on_every_jdk(),
     through_java_tool_options,
     by_library_name,
     shim_alone_warns_and_changes_nothing_else,
@@ -26,7 +26,7 @@ cases![
     nine_agents_are_refused,
     several_xrun_agents,
     unload_is_called,
-    attach,
+    attach.on_every_jdk(),
     attach_rewrites_each_class_once_in_few_calls,
     attach_failure_leaves_the_program_alone,
     embedded,
@@ -39,7 +39,7 @@ cases![
     agent_that_refuses,
     xrun_agent_that_refuses,
     xrun_missing_library,
-    xrun_library_that_is_no_agent,
+    xrun_library_that_is_no_agent.on_every_jdk(),
     xrun_unresolved_symbol,
 ];
 

@@ -12,8 +12,8 @@ cases![
     collections,
     requests_and_traces,
     disabling_by_a_system_thread,
-    everything.on_every_gc(),
-    beside_another.under_load(),
+    everything.on_every_gc().on_every_jdk(),
+    beside_another.under_load_on(&[11, 25]),
     everything_under_a_mutex.on_every_gc(),
     held_during_dumps,
 ];

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ops::RangeInclusive;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
 use compat_tests::build;
+use compat_tests::case::{Case, Landing};
 use compat_tests::jdk::{self, Gc, Jdk};
 use compat_tests::machine::Machine;
 use compat_tests::run::Vm;
@@ -54,99 +54,12 @@ mod threads;
 mod trace;
 mod traces;
 
-/// The newest JDK that cases name; newer ones run the same cases as this one.
-const NEWEST: u32 = 25;
-
-/// A case: what it does, and on which JVMs.
-struct Case {
-    name: &'static str,
-    run: fn(&Vm<'_>) -> Result<(), String>,
-    jdks: RangeInclusive<u32>,
-    gcs: &'static [Gc],
-    except: Option<(u32, Gc)>,
-    /// The Java release that its workload is compiled for.
-    release: u32,
-    /// True if it runs beside spinning processes.
-    under_load: bool,
-}
-
-impl Case {
-    /// A case on every JDK with the default collector.
-    const fn new(name: &'static str, run: fn(&Vm<'_>) -> Result<(), String>) -> Self {
-        Self {
-            name,
-            run,
-            jdks: 11..=NEWEST,
-            gcs: &[Gc::G1],
-            except: None,
-            release: 8,
-            under_load: false,
-        }
-    }
-
-    /// On every collector, for what depends on it.
-    const fn on_every_gc(mut self) -> Self {
-        self.gcs = &Gc::ALL;
-        self
-    }
-
-    /// On these collectors.
-    const fn on(mut self, gcs: &'static [Gc]) -> Self {
-        self.gcs = gcs;
-        self
-    }
-
-    /// Not on this JVM, which cannot do it.
-    const fn except(mut self, feature: u32, gc: Gc) -> Self {
-        self.except = Some((feature, gc));
-        self
-    }
-
-    /// Runs the case beside processes that spin, four to a processor. Its name says so: the same case may run
-    /// without them too. Each such case runs on every second JDK, because it slows down all others.
-    const fn under_load(mut self) -> Self {
-        self.under_load = true;
-        self
-    }
-
-    /// Returns true if the case is for this JVM.
-    fn wants(&self, feature: u32, gc: Gc) -> bool {
-        let feature = feature.min(NEWEST);
-        let runs = self.jdks.contains(&feature) && self.gcs.contains(&gc);
-        runs && self.except != Some((feature, gc)) && (!self.under_load || self.is_loaded(feature))
-    }
-
-    /// Returns true if the case runs under load on this JDK: half of the cases on 11 and 21, the others on 17 and 25.
-    fn is_loaded(&self, feature: u32) -> bool {
-        self.name.len() % 2 == usize::from(matches!(feature, 17 | 25))
-    }
-
-    /// Only on this JDK and older ones.
-    const fn until(mut self, feature: u32) -> Self {
-        self.jdks = 11..=feature;
-        self
-    }
-
-    /// Only on this JDK: it takes its time, and the JDK makes no difference.
-    const fn only(mut self, feature: u32) -> Self {
-        self.jdks = feature..=feature;
-        self
-    }
-
-    /// Only on this JDK and newer ones, with a workload compiled for it.
-    const fn since(mut self, release: u32) -> Self {
-        self.jdks = release..=NEWEST;
-        self.release = release;
-        self
-    }
-}
-
 /// The cases of one module, each named as its function.
 macro_rules! cases {
     ($($function:ident $(.$limit:ident($($argument:expr),*))*),* $(,)?) => {
         /// Returns the cases of this topic.
-        pub fn cases() -> Vec<crate::Case> {
-            vec![$(crate::Case::new(stringify!($function), $function)$(.$limit($($argument),*))*),*]
+        pub fn cases() -> Vec<compat_tests::case::Case<'static>> {
+            vec![$(compat_tests::case::Case::new(stringify!($function), $function)$(.$limit($($argument),*))*),*]
         }
     };
 }
@@ -177,13 +90,19 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let landing = env::var(jdk::LANDING).ok();
+    let landing = landing.map(|commit| Landing::of(jdk::usual().map(|jdk| jdk.feature), &commit));
     let mut trials = Vec::new();
-    for place in places {
+    for place in &places {
+        let with_gc = places.iter().filter(|other| other.gc == place.gc && other.jdk.is_ok());
+        let jdks: Vec<u32> = with_gc.map(|other| other.feature).collect();
+        let wants = |case: &Case<'_>| match landing {
+            Some(landing) => landing.wants(case, place.feature, place.gc, &jdks),
+            None => case.is_for(place.feature, place.gc),
+        };
         for (topic, cases) in topics() {
-            for case in cases {
-                if case.wants(place.feature, place.gc) {
-                    trials.push(trial(topic, case, place.clone(), &compiler));
-                }
+            for case in cases.into_iter().filter(wants) {
+                trials.push(trial(topic, case, place.clone(), &compiler));
             }
         }
     }
@@ -198,7 +117,7 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-fn topics() -> Vec<(&'static str, Vec<Case>)> {
+fn topics() -> Vec<(&'static str, Vec<Case<'static>>)> {
     vec![
         ("load", load::cases()),
         ("options", options::cases()),
@@ -256,7 +175,7 @@ fn places() -> Vec<Place> {
 
 /// Returns the usual JDK with G1.
 fn usual_place() -> Vec<Place> {
-    let places = jdk::usual().map(places_of).unwrap_or_else(places);
+    let places = jdk::usual().map_or_else(places, places_of);
     places.into_iter().filter(|place| place.gc == Gc::G1).collect()
 }
 
@@ -277,8 +196,8 @@ fn missing(feature: u32) -> Vec<Place> {
 }
 
 /// Returns the case as a test; ignored, with the reason before its name, if it cannot run here.
-fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) -> Trial {
-    let load = if case.under_load { "_under_load" } else { "" };
+fn trial(topic: &str, case: Case<'static>, place: Place, compiler: &Result<u32, String>) -> Trial {
+    let load = if case.is_under_load() { "_under_load" } else { "" };
     let name = format!("jdk{}/{}/{topic}/{}{load}", place.name, place.gc.name(), case.name);
     let jdk = place.jdk.and_then(|jdk| match compiler {
         Ok(_) if let Some(reason) = emulation::prevents(topic, case.name) => Err(reason.to_owned()),
@@ -293,7 +212,7 @@ fn trial(topic: &str, case: Case, place: Place, compiler: &Result<u32, String>) 
     });
     match jdk {
         Ok(jdk) => Trial::test(name.clone(), move || {
-            let _spinning = case.under_load.then(Spinning::start).transpose()?;
+            let _spinning = case.is_under_load().then(Spinning::start).transpose()?;
             durations::measure(&name, || (case.run)(&Vm::new(&jdk, place.gc, &name)))
                 .map_err(Failed::from)
         }),

@@ -10,7 +10,7 @@ use crate::{cases, objects};
 
 cases![
     contention,
-    contention.under_load(),
+    contention.under_load_on(&[25]),
     ways_out,
     ways_out_of_native_methods,
     trusted_classes,
@@ -18,7 +18,7 @@ cases![
     notified,
     waits_for_an_initializer_are_whole,
     waiting,
-    parking,
+    parking.on_every_jdk(),
     parking_is_not_told_unasked,
     switched_while_threads_wait,
     virtual_threads.since(21),

@@ -16,7 +16,6 @@ cases![
     calls_counted_as_in_c,
     requests,
     threads,
-    threads.under_load(),
     collections.on_every_gc(),
     a_panic_in_an_event,
     a_panic_in_load,

@@ -11,16 +11,16 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    finds_the_hot_methods.on_every_gc(),
-    finds_the_hot_methods.under_load(),
+    finds_the_hot_methods.on_every_gc().on_every_jdk(),
+    finds_the_hot_methods.under_load_on(&[11]),
     finds_them_stopping_by_jvmti,
     several_samplers,
     beside_an_agent_that_suspends,
-    beside_a_debugger,
+    beside_a_debugger.on_every_jdk(),
     threads_inside_malloc_are_not_stopped,
-    threads_inside_malloc_are_not_stopped.under_load(),
+    threads_inside_malloc_are_not_stopped.under_load_on(&[21]),
     virtual_threads_by_their_time.since(21),
-    stacks_have_only_calls_that_the_program_makes,
+    stacks_have_only_calls_that_the_program_makes.on_every_jdk(),
     native_calls_are_not_interrupted.since(21),
 ];
 

@@ -7,7 +7,7 @@ use compat_tests::soak::{End, Expected, Round};
 
 use crate::cases;
 
-cases![everything_at_random];
+cases![everything_at_random.on_every_jdk()];
 
 /// The running time of the program.
 const LENGTH: Duration = Duration::from_secs(4);

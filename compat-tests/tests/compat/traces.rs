@@ -9,11 +9,11 @@ use crate::cases;
 cases![
     known_stack,
     known_stack_compiled,
-    inlined_frames,
+    inlined_frames.on_every_jdk(),
     depths,
     method_without_lines,
     lines_of_rewritten_code,
-    lines_of_redefined_code,
+    lines_of_redefined_code.on_every_jdk(),
     lines_of_earlier_versions,
     another_thread,
     of_a_thread_whose_code_changes,

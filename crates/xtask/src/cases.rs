@@ -1,8 +1,7 @@
 //! `cargo xtask case` runs one case of `compat-tests`. `cargo xtask flaky` runs cases many times under load.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use compat_tests::spinning::Spinning;
@@ -87,29 +86,23 @@ fn choose(cases: &[Case], name: &str, jvm: &[String]) -> Result<Case, String> {
     })
 }
 
-/// Runs `cargo xtask flaky [N] [NAME...] [since=COMMIT]`: runs cases N times beside spinning processes, each time on
-/// the next of their JVMs, and prints how often they passed. The default cases are those that have changed since the
-/// commit, or since the last commit.
+/// Runs `cargo xtask flaky [N] NAME...`: runs cases, or all cases of topics, N times beside spinning processes, each
+/// time on the next of their JVMs, and prints how often they passed.
 pub fn flaky(arguments: &[String]) -> Result<(), String> {
-    let (mut rounds, mut names, mut since) = (USUAL_ROUNDS, BTreeSet::new(), "HEAD");
+    let (mut rounds, mut names) = (USUAL_ROUNDS, BTreeSet::new());
     for argument in arguments {
-        if let Ok(number) = argument.parse() {
-            rounds = number;
-        } else if let Some(commit) = argument.strip_prefix("since=") {
-            since = commit;
-        } else {
-            names.insert(argument.clone());
+        match argument.parse() {
+            Ok(number) => rounds = number,
+            Err(_) => _ = names.insert(argument.as_str()),
         }
     }
     let program = Program::build()?;
     let all = program.cases()?;
-    if arguments.iter().all(|argument| argument.parse::<u32>().is_ok() || argument.contains('=')) {
-        names = changed(since)?;
-    }
-    let named = |case: &&Case| names.iter().any(|name| case.is_named(name));
+    let named =
+        |case: &&Case| names.iter().any(|name| case.is_named(name) || case.parts()[2] == *name);
     let topics: BTreeSet<String> = all.iter().filter(named).map(Case::everywhere).collect();
     if topics.is_empty() {
-        return Err(format!("no case has changed since {since}, and none is named"));
+        return Err("no case and no topic is named: cargo xtask flaky [N] NAME...".to_owned());
     }
     let _spinning = Spinning::start()?;
     let mut failed = 0;
@@ -125,102 +118,31 @@ pub fn flaky(arguments: &[String]) -> Result<(), String> {
     if failed == 0 { Ok(()) } else { Err(format!("{failed} runs failed")) }
 }
 
-/// Returns the names of functions that have changed since the commit, or that name an agent or a workload that has
-/// changed.
-fn changed(since: &str) -> Result<BTreeSet<String>, String> {
-    let files = git(&["diff", "--name-only", since, "--", "compat-tests"])?;
-    let sources = ["compat-tests/agents/", "compat-tests/workloads/"];
-    let is_source = |file: &&str| sources.iter().any(|folder| file.starts_with(folder));
-    let stems = files.lines().filter(is_source).filter_map(|file| Path::new(file).file_stem());
-    let quoted: Vec<String> = stems.map(|stem| format!("\"{}\"", stem.display())).collect();
-    let mut names = BTreeSet::new();
-    let folder = workspace_root().join("compat-tests/tests/compat");
-    for entry in fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))? {
-        let path = entry.map_err(|e| e.to_string())?.path();
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let path = path.to_string_lossy();
-        let lines = changed_lines(&git(&["diff", "--unified=0", since, "--", &path])?);
-        for function in functions(&text) {
-            let has_changed = lines.iter().any(|line| function.lines.contains(line));
-            if has_changed || quoted.iter().any(|name| function.text.contains(name.as_str())) {
-                names.insert(function.name.to_owned());
-            }
-        }
+/// Compiles the test program with this main file as `cargo xtask test` does, and returns its path. The output of Cargo is
+/// shown. Without `--workspace`, Cargo would resolve other features and compile dependencies again.
+pub fn test_program(source: &str, arguments: &[&str]) -> Result<PathBuf, String> {
+    let mut cargo = cargo();
+    cargo.args(["test", "--no-run", "--profile", "checked", "--workspace"]);
+    cargo.args(arguments).arg("--message-format=json-render-diagnostics");
+    let output = cargo.stderr(Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("{source} does not compile"));
     }
-    Ok(names)
-}
-
-/// Returns the numbers of the lines that a diff without context adds.
-fn changed_lines(diff: &str) -> BTreeSet<usize> {
-    let hunks = diff.lines().filter_map(|line| line.strip_prefix("@@ ")?.split_once('+'));
-    let ranges = hunks.filter_map(|(_, added)| {
-        let added = added.split(' ').next()?;
-        let (start, count) = added.split_once(',').unwrap_or((added, "1"));
-        let start: usize = start.parse().ok()?;
-        // If lines are only removed, the line before them counts as changed.
-        Some(start..start + count.parse::<usize>().ok()?.max(1))
+    let messages = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut executables = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_target = message["target"]["src_path"].as_str()?.ends_with(source);
+        is_target.then(|| message["executable"].as_str().map(PathBuf::from))?
     });
-    ranges.flatten().collect()
-}
-
-/// A function at the outermost level of a file.
-struct Function<'a> {
-    name: &'a str,
-    lines: std::ops::RangeInclusive<usize>,
-    text: String,
-}
-
-fn functions(text: &str) -> Vec<Function<'_>> {
-    let mut functions: Vec<Function<'_>> = Vec::new();
-    let mut is_inside = false;
-    for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line)) {
-        let declared = line.strip_prefix("pub ").unwrap_or(line).strip_prefix("fn ");
-        if let Some(name) = declared.and_then(|rest| rest.split(['(', '<']).next()) {
-            functions.push(Function { name, lines: number..=number, text: String::new() });
-            is_inside = true;
-        }
-        if let Some(function) = functions.last_mut().filter(|_| is_inside) {
-            function.lines = *function.lines.start()..=number;
-            function.text.push_str(line);
-        }
-        is_inside &= line != "}";
-    }
-    functions
-}
-
-fn git(arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new("git").current_dir(workspace_root()).args(arguments).output();
-    let output = output.map_err(|e| format!("git: {e}"))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        Err(format!("git: {}", String::from_utf8_lossy(&output.stderr).trim()))
-    }
+    executables.next_back().ok_or_else(|| format!("cargo built no test program of {source}"))
 }
 
 /// The path of the compiled test program `compat`.
 struct Program(PathBuf);
 
 impl Program {
-    /// Compiles the program. The output of Cargo is shown.
     fn build() -> Result<Self, String> {
-        let mut cargo = cargo();
-        cargo.args(["test", "--no-run", "--profile", "checked", "-p", "compat-tests"]);
-        cargo.args(["--test", "compat", "--message-format=json-render-diagnostics"]);
-        let output = cargo.stderr(Stdio::inherit()).output().map_err(|e| format!("cargo: {e}"))?;
-        if !output.status.success() {
-            return Err("the cases do not compile".to_owned());
-        }
-        let messages = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut executables = messages.lines().filter_map(|line| {
-            let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            let is_compat = message["target"]["name"] == "compat";
-            is_compat.then(|| message["executable"].as_str().map(PathBuf::from))?
-        });
-        executables
-            .next_back()
-            .map(Self)
-            .ok_or_else(|| "cargo built no test program with the name compat".to_owned())
+        test_program("compat-tests/tests/compat/main.rs", &["--test", "compat"]).map(Self)
     }
 
     fn command(&self) -> Command {
@@ -289,17 +211,5 @@ mod tests {
         assert!(chosen(&all, "only", &["17"]).unwrap_err().contains("jdk21/z/a/only"));
         assert!(chosen(&all, "both", &[]).unwrap_err().contains("b/both, c/both"));
         assert!(chosen(&all, "ew", &[]).is_err());
-    }
-
-    #[test]
-    fn changed_lines_belong_to_the_functions_around_them() {
-        let diff = "@@ -1,2 +2,3 @@ fn one()\n+x\n@@ -9 +9 @@\n@@ -20,2 +18,0 @@\n";
-        let lines: Vec<usize> = changed_lines(diff).into_iter().collect();
-        assert_eq!(lines, [2, 3, 4, 9, 18]);
-        let text = "cases![one];\n\nfn one() {\n    java(\"A\")\n}\n\npub fn two<T>() {\n}\n";
-        let functions = functions(text);
-        let found: Vec<_> = functions.iter().map(|f| (f.name, f.lines.clone())).collect();
-        assert_eq!(found, [("one", 3..=5), ("two", 7..=8)]);
-        assert!(functions[0].text.contains("\"A\"") && !functions[1].text.contains("\"A\""));
     }
 }

@@ -36,8 +36,8 @@ const COMMANDS: [Command; 17] = [
         run: demo,
     },
     Command {
-        usage: "test [--all] [--machine NAME] [--vm zero|VERSION|HOME] [ARGUMENT...]",
-        about: "run the tests, on one JDK with G1 or with --all on every JDK and collector; ARGUMENTs are those of cargo test",
+        usage: "test [--landing | --all] [--machine NAME] [--vm zero|VERSION|HOME] [ARGUMENT...]",
+        about: "run the tests, on one JDK with G1, with --landing the cases that a landing needs on others, with --all on every JDK and collector; ARGUMENTs are those of cargo test",
         run: test::run,
     },
     Command {
@@ -46,8 +46,8 @@ const COMMANDS: [Command; 17] = [
         run: cases::case,
     },
     Command {
-        usage: "flaky [N] [NAME...] [since=COMMIT]",
-        about: "run the named cases, or those that you have changed, N times under load, and count how often they pass",
+        usage: "flaky [N] NAME...",
+        about: "run the named cases, or all of a named topic, N times under load, and count how often they pass",
         run: cases::flaky,
     },
     Command {

@@ -1,26 +1,35 @@
-//! `cargo xtask test`: runs the tests of the workspace, on one JDK or on every JDK that can be downloaded.
+//! `cargo xtask test`: runs the tests of the workspace, on one JDK, on those that a landing needs, or on all.
 
-use compat_tests::jdk;
 use compat_tests::machine::Machine;
+use compat_tests::{changes, jdk};
 
 use crate::{cross, models, skips};
 
 const VM: &str = "--vm";
-/// Selects every JDK and collector.
+/// Selects every JDK and collector, and the tests of paths that have not changed.
 const ALL: &str = "--all";
-/// The package whose tests need JVMs.
+/// Selects what a landing runs after the same command without this option.
+const LANDING: &str = "--landing";
+/// The package whose tests need JVMs, and its program that runs them.
 const CASES: &str = "compat-tests";
+const PROGRAM: &str = "compat";
 
 /// Runs `cargo test` with the profile of the library that the compatibility tests load: optimized, with debug
-/// assertions. Without arguments it runs the models too. With `--all`, or for another machine, the cases run on every
-/// JDK, and missing JDKs are downloaded, except the newer ones that need a C library of their own. With `--vm` they run
-/// on that JVM, which is downloaded if it is named by its version. Otherwise they run on the installed JDK with G1.
+/// assertions. Without arguments it runs the models too, and the cases run on the installed JDK with G1. With
+/// `--landing` only cases run: those that a landing needs on other JDKs and collectors. With `--all`, or for another
+/// machine, they run on every JDK. Missing JDKs are downloaded for both, except the newer ones that need a C library of
+/// their own. With `--vm` they run on that JVM, which is downloaded if it is named by its version.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
     let vm = cross::take(&mut arguments, VM);
+    let is_landing = cross::take_flag(&mut arguments, LANDING);
+    let is_everything = cross::take_flag(&mut arguments, ALL);
+    if is_landing {
+        arguments.splice(..0, ["--test", PROGRAM].map(str::to_owned));
+    }
     // Cargo tests only the packages that the user names.
-    let every_jdk = cross::take_flag(&mut arguments, ALL) || !machine.is_this();
+    let every_jdk = is_everything || is_landing || !machine.is_this();
     let is_named = |argument: &String| argument == "-p" || argument.starts_with("--package");
     let are_all = !arguments.iter().any(is_named);
     let needs_jvms = are_all || arguments.iter().any(|argument| argument.contains(CASES));
@@ -30,8 +39,13 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     // The models do not depend on the machine.
     let with_models = arguments.is_empty() && machine.is_this();
     let mut cargo = cross::cargo(machine)?;
-    if !every_jdk {
+    if is_landing {
+        cargo.env(jdk::LANDING, changes::commit().unwrap_or_default());
+    } else if !every_jdk {
         cargo.env(jdk::ONLY_USUAL, "1");
+    }
+    if is_everything {
+        cargo.env(changes::IGNORED, "1");
     }
     cargo.arg("test");
     if let Some(vm) = vm {

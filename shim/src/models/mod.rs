@@ -1,7 +1,7 @@
 //! Models: small programs of a few threads that run the shim's own code, without a JVM, with thousands of schedules
 //! each.
 //!
-//! They are unit tests that are built with `--cfg model`; `cargo xtask models` runs them. What the threads run on
+//! They are unit tests that are built with the feature `model`; `cargo xtask models` runs them. What the threads run on
 //! is `platform::model`, whose page says what of the memory and the scheduler is modeled. Each model says which mutations
 //! of the code make it fail.
 

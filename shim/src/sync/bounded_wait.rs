@@ -279,7 +279,7 @@ fn end_of_chain(threads: &[Arc<Thread>], first: i32, links: &mut Vec<Link>) -> E
     }
 }
 
-#[cfg(all(test, not(model)))]
+#[cfg(all(test, not(feature = "model")))]
 mod tests {
     use super::*;
     use crate::platform::starving::SLICE;

@@ -3,11 +3,11 @@
 pub mod announcements;
 pub mod bounded_wait;
 pub mod contention;
-#[cfg(not(model))]
+#[cfg(not(feature = "model"))]
 pub mod lock_owner;
 pub mod raw_monitors;
 pub mod tagging;
 pub mod vm_locks;
 
-#[cfg(model)]
+#[cfg(feature = "model")]
 pub use crate::platform::model::lock_owner;

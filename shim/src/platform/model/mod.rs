@@ -1,6 +1,6 @@
 //! The system that the models run on instead of Linux: threads, clocks, futexes, and a memory in which stores are late.
 //!
-//! With `--cfg model` this module stands in for the parts of `platform` by which the shim's threads affect each other,
+//! With the feature `model` this module stands in for the parts of `platform` by which the shim's threads affect each other,
 //! and for the standard library's atomics, locks and thread-local storage. So a model (`crate::models`) runs the code
 //! of the product. [`machine`] is the system; the other files give it the functions of the parts that they replace.
 
