@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use compat_tests::debian::{self, Distribution};
 use compat_tests::machine::{self, Machine};
-use compat_tests::{jdk, text, workspace_root};
+use compat_tests::{changes, jdk, text, workspace_root};
 use harness::{GIVEN, Result};
 
 /// A case that runs once per machine.
@@ -25,21 +25,33 @@ const IN_CLEAN_ROOTS: [OfMachine; 5] = [
     ("rpm_packages_work_in_a_clean_root", rpm_packages_work_in_a_clean_root),
 ];
 
+/// The files that decide what is in the archives, in addition to the libraries.
+const PACKING: [&str; 6] = [
+    "packaging",
+    "crates/xtask/src/dist",
+    "crates/xtask/src/product",
+    "crates/xtask/tests/dist.rs",
+    ":(glob)**/Cargo.toml",
+    "README.md",
+];
+
 fn main() -> ExitCode {
     let given = env::var_os(GIVEN).map(|_| format!("{GIVEN} names others"));
-    let packing = harness::missing(&["dpkg-deb", "rpmbuild"]).or(given);
-    let reading = harness::missing(&["dpkg-deb", "readelf", "rpmbuild"]);
+    let unchanged = if given.is_some() { None } else { changes::unchanged(&PACKING) };
+    let missing = |tools: &[&str]| harness::missing(tools).or_else(|| unchanged.clone());
+    let packing = missing(&["dpkg-deb", "rpmbuild"]).or(given);
+    let reading = missing(&["dpkg-deb", "readelf", "rpmbuild"]);
     let mut trials = vec![
         harness::trial("archives_are_reproducible", packing, archives_are_reproducible),
         harness::trial(
             "image_has_the_single_file_of_each_machine",
-            harness::missing(&["dpkg-deb"]),
+            missing(&["dpkg-deb"]),
             image_has_the_single_file,
         ),
         harness::trial("symbols_are_in_separate_files", reading, symbols_are_in_separate_files),
         harness::trial(
             "lintian_accepts_the_packages",
-            harness::missing(&["dpkg-deb", "lintian", "rpmbuild"]),
+            missing(&["dpkg-deb", "lintian", "rpmbuild"]),
             lintian_accepts_the_packages,
         ),
     ];
@@ -48,7 +60,8 @@ fn main() -> ExitCode {
         let cases = if machine.is_musl() { &IN_CLEAN_ROOTS[..2] } else { &IN_CLEAN_ROOTS };
         for &(name, case) in cases {
             let name = format!("{}/{name}", machine.name);
-            trials.push(harness::trial(name, no_roots(machine), move || case(machine)));
+            let hindrance = no_roots(machine).or_else(|| unchanged.clone());
+            trials.push(harness::trial(name, hindrance, move || case(machine)));
         }
     }
     harness::conclude(trials)

@@ -8,15 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use compat_tests::{build, target_dir, text, workspace_root};
-use harness::{Case, Result, run};
+use compat_tests::{build, changes, target_dir, text, workspace_root};
+use harness::{Result, run};
 use serde_json::Value;
 
-const CASES: [Case; 3] = [
-    ("published_crates_are_those_that_people_use", &[], published_crates_are_those_that_people_use),
-    ("fuzz_targets_have_a_current_lock_file", &[], fuzz_targets_have_a_current_lock_file),
-    ("installed_command_records_a_profile", &[], installed_command_records_a_profile),
-];
+/// The files that decide how the command is compiled from its package, in addition to its sources.
+const MANIFESTS: [&str; 3] =
+    [":(glob)**/Cargo.toml", "Cargo.lock", "crates/xtask/tests/publish.rs"];
 
 /// The crates that people use.
 const PUBLIC: [&str; 6] =
@@ -32,10 +30,27 @@ const INTERNAL: [&str; 6] = [
 ];
 
 fn main() -> ExitCode {
-    harness::run_all(&CASES, |_| {
-        let answers = run(cargo(workspace_root()).args(["info", "--quiet", "libc"]));
-        answers.err().map(|_| "no registry".to_owned())
-    })
+    let answers = run(cargo(workspace_root()).args(["info", "--quiet", "libc"]));
+    let hindrance = harness::missing(&[]).or(answers.err().map(|_| "no registry".to_owned()));
+    // It compiles the command once more.
+    let installing = hindrance.clone().or_else(|| changes::unchanged(&MANIFESTS));
+    harness::conclude(vec![
+        harness::trial(
+            "published_crates_are_those_that_people_use",
+            hindrance.clone(),
+            published_crates_are_those_that_people_use,
+        ),
+        harness::trial(
+            "fuzz_targets_have_a_current_lock_file",
+            hindrance,
+            fuzz_targets_have_a_current_lock_file,
+        ),
+        harness::trial(
+            "installed_command_records_a_profile",
+            installing,
+            installed_command_records_a_profile,
+        ),
+    ])
 }
 
 fn cargo(directory: &Path) -> Command {

@@ -11,12 +11,17 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use chromium::Browser;
-use compat_tests::target_dir;
+use compat_tests::{changes, target_dir};
 use harness::{Result, run, trial, xtask};
 use serde_json::json;
 
+/// The pages, and the programs that render and view them.
+const PAGES: [&str; 4] =
+    [":(glob)**/*.md", "docs", "crates/xtask/src/docs.rs", "crates/xtask/tests/site.rs"];
+
 fn main() -> ExitCode {
     let no_mdbook = (!harness::is_installed("mdbook")).then(|| "no mdbook".to_owned());
+    let no_mdbook = no_mdbook.or_else(|| changes::unchanged(&PAGES));
     let no_chromium = chromium::executable().is_none().then(|| "no chromium".to_owned());
     let viewing = no_mdbook.clone().or(no_chromium);
     harness::conclude(vec![
