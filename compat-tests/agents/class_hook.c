@@ -2,9 +2,7 @@
  * class_hook.c - CLASS_LOAD_HOOK, in several ways a handler may leave its event.
  *
  * Option mode=same       sets the new bytes to the old ones
- *             empty      sets the old bytes and length 0
- *             copied     sets a copy in memory from malloc_f
- *             replaced   changes the text ORIGINAL in Hook$Target to a longer one, in such a copy
+ *             replaced   changes the text ORIGINAL in Hook$Target to a longer one, in memory from malloc_f
  *             pairs      sets the new bytes to the old ones; reports the classes that a thread saw
  *                        in a hook and not in CLASS_LOAD when it ends
  */
@@ -13,13 +11,11 @@
 
 static const char original[] = "\001\000\010ORIGINAL", longer[] = "\001\000\013REPLACEMENT";
 
-static void copy(JVMPI_Event *e, const unsigned char *change)
+static void replace(JVMPI_Event *e, const unsigned char *text)
 {
     jint length = e->u.class_load_hook.class_data_len;
     const unsigned char *data = e->u.class_load_hook.class_data;
-    jint before = change != NULL ? (jint)(change - data) : length;
-    jint cut = change != NULL ? (jint)sizeof original - 1 : 0;
-    jint put = change != NULL ? (jint)sizeof longer - 1 : 0;
+    jint before = (jint)(text - data), cut = (jint)sizeof original - 1, put = (jint)sizeof longer - 1;
     unsigned char *fresh = e->u.class_load_hook.malloc_f((unsigned)(length - cut + put));
 
     memcpy(fresh, data, (size_t)before);
@@ -38,14 +34,12 @@ static void hook(JVMPI_Event *e)
 
     report("hook env=%#lx self=%#lx name=%s length=%d magic=%d", ID(e->env_id), ID(current_env()),
            q(name), (int)length, memcmp(data, "\xca\xfe\xba\xbe", 4) == 0);
-    if (strcmp(name, "Hook$Target") != 0)
-        text = NULL;
-    if (mode_is("copied") || (mode_is("replaced") && text != NULL)) {
-        copy(e, mode_is("replaced") ? text : NULL);
+    if (mode_is("replaced") && text != NULL && strcmp(name, "Hook$Target") == 0) {
+        replace(e, text);
         return;
     }
     e->u.class_load_hook.new_class_data = data;
-    e->u.class_load_hook.new_class_data_len = mode_is("empty") ? 0 : (jint)length;
+    e->u.class_load_hook.new_class_data_len = (jint)length;
 }
 
 /* The classes of this thread with a CLASS_LOAD still to come. */

@@ -1,6 +1,5 @@
 /*
- * native_thread.c - threads that the agent makes itself: attached to the JVM, they are threads like
- * any other; not attached, they can still use the interface.
+ * native_thread.c - threads that the agent makes itself and attaches to the JVM.
  *
  * Options: mode=late   makes many that detach when their thread-local storage is gone
  *          mode=arena  hears of arenas only, and makes such a thread when it hears of the first
@@ -51,22 +50,6 @@ static void *detached_late(void *unused)
     return NULL;
 }
 
-static void *never_attached(void *unused)
-{
-    JVMPI_RawMonitor lock = jvmpi->RawMonitorCreate("_native");
-    jlong before = jvmpi->GetCurrentThreadCpuTime();
-
-    jvmpi->RawMonitorEnter(lock);
-    jvmpi->RawMonitorWait(lock, 1);
-    jvmpi->RawMonitorExit(lock);
-    jvmpi->RawMonitorDestroy(lock);
-    CHECK("time", jvmpi->GetCurrentThreadCpuTime() >= before);
-    CHECK("enable", jvmpi->EnableEvent(JVMPI_EVENT_CLASS_UNLOAD, NULL) == JVMPI_SUCCESS);
-    CHECK("disable", jvmpi->DisableEvent(JVMPI_EVENT_CLASS_UNLOAD, NULL) == JVMPI_SUCCESS);
-    CHECK("still not attached", current_env() == NULL);
-    return NULL;
-}
-
 static void run(void *(*function)(void *))
 {
     pthread_t thread;
@@ -90,9 +73,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     int i;
 
-    if (!mode_is("late"))
-        run(strcmp(what, "attached") == 0 ? attached : never_attached);
-    for (i = 0; i < LATE && mode_is("late") && strcmp(what, "attached") == 0; i++)
+    for (i = 0; i < LATE; i++)
         run(detached_late);
     return 0;
 }

@@ -1,8 +1,7 @@
 /*
  * suspend.c - suspends and resumes the threads whose names the program gives, and tells whether
- * they have run. Commands: "suspend NAME", "resume NAME", "status NAME", "ran NAME",
- * "suspend_all", "resume_all" (of the threads spinner and witness, with a NULL between them),
- * "self". "references": hears of JNI's global references; "reference": makes and deletes one to the
+ * they have run. Commands: "suspend NAME", "resume NAME", "ran NAME".
+ * "references": hears of JNI's global references; "reference": makes and deletes one to the
  * object. "class": asks for CLASS_LOAD of the class, and returns the result. "methods": enables
  * METHOD_ENTRY; "entered": how many methods the thread has entered since. "other COMMAND" is passed on to the copy of this agent that the option other= names.
  */
@@ -16,16 +15,6 @@ static void notify(JVMPI_Event *e)
 {
     entered += e->event_type == JVMPI_EVENT_METHOD_ENTRY;
     track_threads(e);
-}
-
-/* The results of a list function for two threads and a NULL between them, as decimal digits. */
-static jlong call_list(void (*function)(jint, JNIEnv **, jint *))
-{
-    JNIEnv *list[3] = { thread_named("spinner").env, NULL, thread_named("witness").env };
-    jint results[3] = { 7, 7, 7 };
-
-    function(3, list, results);
-    return (results[0] == 0) * 100 + (results[1] != 0 && results[1] != 7) * 10 + (results[2] == 0);
 }
 
 static jlong call_other(JNIEnv *env, const char *what)
@@ -67,19 +56,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         jvmpi->SuspendThread(thread);
     else if (strncmp(what, "resume ", 7) == 0)
         jvmpi->ResumeThread(thread);
-    else if (strncmp(what, "status ", 7) == 0)
-        result = jvmpi->GetThreadStatus(thread);
     else if (strncmp(what, "ran ", 4) == 0)
         result = jvmpi->ThreadHasRun(thread);
-    else if (strcmp(what, "suspend_all") == 0)
-        result = call_list(jvmpi->SuspendThreadList);
-    else if (strcmp(what, "resume_all") == 0)
-        result = call_list(jvmpi->ResumeThreadList);
-    else if (strcmp(what, "self") == 0) {
-        jvmpi->SuspendThread(env);
-        jvmpi->SuspendThreadList(1, &env, (jint[1]){ 0 });
-        jvmpi->ResumeThread(env);
-    }
     if (strncmp(what, "suspend", 7) != 0)
         jvmpi->EnableGC();
     return result;

@@ -1,7 +1,6 @@
 /*
  * traces.c - call traces, with every method named as CLASS_LOAD named it.
- * Commands: "self DEPTH" of the caller; "other DEPTH NAME"; "suspended DEPTH NAME". Each returns
- * the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
+ * Commands: "self DEPTH" of the caller returns the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
  * computes, and returns how many traces there were; it reports how many of them are not whole. "asked COUNT NAME"
  * does so without suspending it.
  * "running COUNT NAME" takes that many of a thread that continues meanwhile. It reports how many have frames, and
@@ -173,15 +172,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         free(trace.frames);
         return depth;
     }
-    if (strcmp(kind, "suspended") == 0) {
-        jvmpi->DisableGC();
-        jvmpi->SuspendThread(trace.env_id);
-    }
     take(&trace, depth);
-    if (strcmp(kind, "suspended") == 0) {
-        jvmpi->ResumeThread(trace.env_id);
-        jvmpi->EnableGC();
-    }
     report_frames(what, &trace);
     free(trace.frames);
     return trace.num_frames;

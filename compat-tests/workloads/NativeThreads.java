@@ -2,6 +2,5 @@
 final class NativeThreads {
     public static void main(String[] arguments) {
         Agent.call("attached");
-        Agent.call("never attached");
     }
 }

@@ -136,15 +136,17 @@ final class Objects {
     private static final class ReflectedP {}
 
     public static void main(String[] arguments) throws Exception {
-        switch (arguments[0]) {
-            case "objects": plainObjects(); break;
-            case "arrays": plainArrays(); break;
-            case "jni": byJni(); break;
-            case "exceptions": byVm(); break;
-            case "strings": strings(); break;
-            case "late": onOlderThreads(false); break;
-            case "attached": onOlderThreads(true); break;
-            default: throw new IllegalArgumentException(arguments[0]);
+        for (String way : arguments) {
+            switch (way) {
+                case "objects": plainObjects(); break;
+                case "arrays": plainArrays(); break;
+                case "jni": byJni(); break;
+                case "exceptions": byVm(); break;
+                case "strings": strings(); break;
+                case "late": onOlderThreads(false); break;
+                case "attached": onOlderThreads(true); break;
+                default: throw new IllegalArgumentException(way);
+            }
         }
     }
 

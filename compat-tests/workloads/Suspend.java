@@ -2,7 +2,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.concurrent.locks.LockSupport;
 
-/** Has the agent suspend threads, and looks whether they still make progress. The argument is the test. */
+/** Has the agent suspend threads, and looks whether they still make progress. The arguments are the tests. */
 final class Suspend {
     private static final int ROUNDS = 20, PROGRESS = 200_000;
     private static volatile long spinner, witness, waiter;
@@ -34,21 +34,19 @@ final class Suspend {
         spinnerRuns();
         dead.join();
 
-        switch (arguments[0]) {
-            case "one": one(); break;
-            case "at_once": atOnce(); break;
-            case "twice": twice(); break;
-            case "list": list(); break;
-            case "waiting": waiting(waiting); break;
-            case "has_run": hasRun(); break;
-            case "java": java(spinning); break;
-            case "agents": agents(); break;
-            case "anywhere": anywhere(); break;
-            case "collection": collection(); break;
-            case "linking": linking(); break;
-            default:
-                Agent.call("self");
-                System.out.println("expect test=self alive=1");
+        for (String test : arguments) {
+            switch (test) {
+                case "one": one(); break;
+                case "at_once": atOnce(); break;
+                case "waiting": waiting(waiting); break;
+                case "has_run": hasRun(); break;
+                case "java": java(spinning); break;
+                case "agents": agents(); break;
+                case "anywhere": anywhere(); break;
+                case "collection": collection(); break;
+                case "linking": linking(); break;
+                default: throw new IllegalArgumentException(test);
+            }
         }
 
         over = true;
@@ -75,17 +73,16 @@ final class Suspend {
 
     /** Measures the movement of a suspended thread, at once and later. */
     private static void one() {
-        long moved = 0, status = 0;
+        long moved = 0;
         for (int i = 0; i < ROUNDS; i++) {
             Agent.call("suspend spinner");
             long before = spinner;
-            status |= Agent.call("status spinner");
             witnessRuns();
             moved += spinner - before;
             Agent.call("resume spinner");
             spinnerRuns();
         }
-        System.out.println("expect test=one moved=" + moved + " status=" + status);
+        System.out.println("expect test=one moved=" + moved);
     }
 
     /** Suspends a thread like a sampler: for a moment, again and again. */
@@ -102,20 +99,6 @@ final class Suspend {
             spinnerRuns();
         }
         System.out.println("expect test=at_once moved=" + moved);
-    }
-
-    /** Suspensions do not add up. */
-    private static void twice() {
-        Agent.call("suspend spinner");
-        Agent.call("suspend spinner");
-        witnessRuns();
-        long before = spinner;
-        witnessRuns();
-        System.out.println("expect test=twice moved=" + (spinner - before));
-        Agent.call("resume spinner");
-        spinnerRuns();
-        Agent.call("resume spinner");
-        spinnerRuns();
     }
 
     /** A thread suspended by Java code, before an agent did, continues when Java code resumes it. */
@@ -281,25 +264,6 @@ final class Suspend {
     }
 
     private static void enter() {}
-
-    private static void list() {
-        long suspended = Agent.call("suspend_all");
-        work();
-        long spun = spinner, seen = witness;
-        work();
-        long moved = spinner - spun + witness - seen;
-        long resumed = Agent.call("resume_all");
-        spinnerRuns();
-        witnessRuns();
-        System.out.println("expect test=list suspended=" + suspended + " moved=" + moved + " resumed=" + resumed);
-    }
-
-    /** Lets time pass when there is no witness. */
-    private static void work() {
-        for (int i = 0; i < 1_000_000; i++) {
-            waiter = i;
-        }
-    }
 
     /** A waiting thread, suspended and released meanwhile, continues only when resumed. */
     private static void waiting(Thread thread) {

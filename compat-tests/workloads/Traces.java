@@ -5,7 +5,6 @@ import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -16,21 +15,12 @@ final class Traces {
     public static void main(String[] arguments) throws Exception {
         Agent.call("self 1");
         switch (arguments[0]) {
-            case "known": outer(1); break;
             case "hot":
                 for (int i = 0; i < 200_000; i++) {
                     work += inlined(i);
                 }
                 work += inlined(-1);
                 break;
-            case "depth":
-                depth(20, 0);
-                depth(20, -5);
-                depth(20, 1);
-                depth(20, 7);
-                depth(20, 900);
-                break;
-            case "other": other(); break;
             case "announced": announced(); break;
             case "running": running(Integer.parseInt(arguments[1])); break;
             case "rewritten": rewritten(); break;
@@ -45,7 +35,7 @@ final class Traces {
                 made();
                 Agent.call("disable 1+4");
                 break;
-            default: withoutLines();
+            default: throw new IllegalArgumentException(arguments[0]);
         }
     }
 
@@ -105,42 +95,6 @@ final class Traces {
             System.out.println("expect method=\"" + frame.getClassName() + "." + frame.getMethodName()
                     + "\" line=" + frame.getLineNumber() + " source=\"" + frame.getFileName() + "\"");
         }
-    }
-
-    private static void depth(int calls, int depth) {
-        if (calls > 0) {
-            depth(calls - 1, depth);
-            return;
-        }
-        System.out.println("expect depth=" + depth + " frames=" + Agent.call("self " + depth)
-                + " all=" + (new Throwable().getStackTrace().length + 2));
-    }
-
-    private static void spin() {
-        while (true) {
-            work++;
-        }
-    }
-
-    private static void waitHere() {
-        while (true) {
-            LockSupport.park();
-        }
-    }
-
-    private static void other() {
-        Thread spinning = new Thread(Traces::spin, "spinning");
-        Thread waiting = new Thread(Traces::waitHere, "waiting");
-        spinning.setDaemon(true);
-        waiting.setDaemon(true);
-        spinning.start();
-        waiting.start();
-        Await.state(waiting, Thread.State.WAITING);
-        Await.until("work", () -> work > 0);
-        Agent.call("other 100 waiting");
-        Agent.call("other 100 spinning");
-        Agent.call("suspended 100 waiting");
-        Agent.call("suspended 100 spinning");
     }
 
     private static final class Changing {
@@ -225,12 +179,6 @@ final class Traces {
         Agent.call("self 100");
     }
 
-    public static final class Lineless implements Runnable {
-        public void run() {
-            Agent.call("self 100");
-        }
-    }
-
     private static final class Shifted {
         static void run() {
             Agent.call("self 100"); print(new Throwable());
@@ -291,29 +239,6 @@ final class Traces {
                 }
             }
         }
-    }
-
-    private static final class Loader extends ClassLoader {
-        Loader() {
-            super(Traces.class.getClassLoader());
-        }
-
-        Class<?> define(byte[] file) {
-            return defineClass("Traces$Lineless", file, 0, file.length);
-        }
-    }
-
-    /** The class's line table under a name that no JVM knows. */
-    private static void withoutLines() throws Exception {
-        byte[] file = fileOf(Lineless.class);
-        byte[] name = "LineNumberTable".getBytes("US-ASCII");
-        for (int i = 0; i < file.length - name.length; i++) {
-            if (Arrays.equals(Arrays.copyOfRange(file, i, i + name.length), name)) {
-                file[i] = 'X';
-            }
-        }
-        Class<?> type = new Loader().define(file);
-        ((Runnable) type.getDeclaredConstructor().newInstance()).run();
     }
 
     private static byte[] fileOf(Class<?> type) throws Exception {

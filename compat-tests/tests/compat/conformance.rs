@@ -1,5 +1,6 @@
 //! The conformance suite, each of its runs as a test.
 
+use crate::assert::equal;
 use crate::cases;
 use compat_tests::conformance::{COMPILER, compiled, place, zero};
 use compat_tests::run::Vm;
@@ -12,29 +13,41 @@ use std::fs;
 
 cases![
     every_case.on_every_gc().on_every_jdk(),
+    suspension_by_jvmti,
     every_case_on_zero.only(COMPILER),
     the_programs_are_those_of_the_sources.only(COMPILER),
 ];
 
-fn suite_on(place: Place) -> Result<(), String> {
+fn suite_on(place: Place, manifest: &Manifest) -> Result<(), String> {
     let implementation =
         Implementation { library: build::shim()?, between: None, patience: PATIENCE };
-    let manifest = Manifest::of_the_suite();
     let places = [place];
     // The tests' harness has a second JVM at work.
     let results: Results =
-        run_all(&manifest, compiled()?, &places, &implementation, Shard::ALL, 1, &|_| {});
+        run_all(manifest, compiled()?, &places, &implementation, Shard::ALL, 1, &|_| {});
     ensure!(results.is_good(), "{}", report::matrix(&results));
     Ok(())
 }
 
 fn every_case(vm: &Vm<'_>) -> Result<(), String> {
-    suite_on(place(vm.jdk, vm.gc))
+    suite_on(place(vm.jdk, vm.gc), &Manifest::of_the_suite())
+}
+
+/// Suspends threads as JVMTI does, and takes their call traces from it.
+fn suspension_by_jvmti(vm: &Vm<'_>) -> Result<(), String> {
+    let mut manifest = Manifest::of_the_suite();
+    manifest.runs.retain(|run| ["suspension", "traces"].contains(&run.name.as_str()));
+    equal("runs", manifest.runs.len(), 2)?;
+    for run in &mut manifest.runs {
+        run.name.push_str("-by-jvmti");
+        run.settings = "suspend=jvmti".to_owned();
+    }
+    suite_on(place(vm.jdk, vm.gc), &manifest)
 }
 
 /// A second implementation of the JVM, where Debian's package of it is installed.
 fn every_case_on_zero(_: &Vm<'_>) -> Result<(), String> {
-    zero().map_or(Ok(()), suite_on)
+    zero().map_or(Ok(()), |zero| suite_on(zero, &Manifest::of_the_suite()))
 }
 
 /// The checked-in classes equal the compiler's output of the sources next to them.

@@ -19,7 +19,6 @@ use crate::cases;
 cases![
     graph.on(&[Gc::G1, Gc::Serial, Gc::Parallel, Gc::Z]).on_every_jdk(),
     graph_of_records.since(17),
-    monitors,
     monitors_of_compiled_code,
     monitors_make_no_objects,
     monitors_of_virtual_threads.since(21),
@@ -547,24 +546,9 @@ fn graph_of_records(vm: &Vm<'_>) -> Result<(), String> {
     graph_in(vm, 17, "GraphOfRecords")
 }
 
-fn monitors(vm: &Vm<'_>) -> Result<(), String> {
-    monitors_with(vm, "-Xint")
-}
-
 /// The VM keeps neither dead variables of compiled code nor the objects of native methods' frames.
 fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
-    monitors_with(vm, "-Xcomp")
-}
-
-/// Objects that the dump needs while all threads are stopped are not reported: threads may hold the locks that the
-/// agent's handler needs.
-fn monitors_make_no_objects(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Deadlock")?.agent("dumps", "in=4")?.run()?;
-    equal("objects told of", outcome.report().count("snapshot"), 0)
-}
-
-fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
-    let outcome = vm.java("Deadlock")?.agent("dumps", "")?.flag(flag).run()?;
+    let outcome = vm.java("Deadlock")?.agent("dumps", "")?.flag("-Xcomp").run()?;
     let report = outcome.report();
     let dump = Files::of(vm)?.bytes("monitors")?;
     let all: Vec<Monitor> =
@@ -649,6 +633,13 @@ fn monitors_with(vm: &Vm<'_>, flag: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Objects that the dump needs while all threads are stopped are not reported: threads may hold the locks that the
+/// agent's handler needs.
+fn monitors_make_no_objects(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Deadlock")?.agent("dumps", "in=4")?.run()?;
+    equal("objects told of", outcome.report().count("snapshot"), 0)
 }
 
 fn monitors_of_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {

@@ -43,7 +43,6 @@ mod objects;
 mod options;
 mod other_vms;
 mod porting;
-mod raw_monitors;
 mod rust_agents;
 mod samples;
 mod sampling;
@@ -126,7 +125,6 @@ fn topics() -> Vec<(&'static str, Vec<Case<'static>>)> {
         ("class_files", class_files::cases()),
         ("classes", classes::cases()),
         ("traces", traces::cases()),
-        ("raw_monitors", raw_monitors::cases()),
         ("lifecycle", lifecycle::cases()),
         ("compiled", compiled::cases()),
         ("cpu_time", cpu_time::cases()),

@@ -11,18 +11,13 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    plain_objects.on_every_gc(),
-    arrays.on_every_gc(),
-    by_jni.on_every_gc().on_every_jdk(),
-    exceptions_of_the_vm.on_every_gc().on_every_jdk(),
-    strings.on_every_gc().on_every_jdk(),
+    every_way_to_allocate.on_every_gc().on_every_jdk(),
+    every_way_to_allocate.under_load_on(&[11]),
     strings_by_invokedynamic.on_every_gc().since(21),
-    on_the_main_thread.on_every_gc(),
     enabled_late.on_every_gc(),
     enabled_in_a_running_vm.on(&[Gc::G1, Gc::Serial, Gc::Z]).on_every_jdk(),
     beside_another_profiler,
     reports_are_left_to_others.since(17),
-    replay_after_classes.on_every_gc(),
     requests,
     requests_without_the_event,
     many_requests,
@@ -71,51 +66,38 @@ pub fn objects(vm: &Vm<'_>, what: &str) -> Result<Launch, String> {
     Ok(vm.java("Objects")?.property("reference.bytes", reference).argument(what))
 }
 
-fn made(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {
+/// Objects, arrays, those of JNI, exceptions of the VM and strings. Objects older than the VM's readiness come after
+/// the classes and before `JVM_INIT_DONE`.
+fn every_way_to_allocate(vm: &Vm<'_>) -> Result<(), String> {
     let allocator = build::agent("allocator")?;
-    let java = objects(vm, what)?.property("allocator.path", text(&allocator)?);
-    let java = flags.iter().fold(java, |java, flag| java.flag(flag));
-    let outcome = checked(java, "")?;
+    let java = objects(vm, "objects")?.property("allocator.path", text(&allocator)?);
+    let ways = ["arrays", "jni", "exceptions", "strings"];
+    let java = ways.iter().fold(java, |java, way| java.argument(way));
+    // Without the flag compiled code throws the same preallocated exception each time.
+    let outcome = checked(java.flag("-XX:-OmitStackTraceInFastThrow"), "")?;
     exact(&outcome)?;
-    Ok(outcome)
-}
-
-fn plain_objects(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = made(vm, "objects", &[])?;
     // Objects with one int have the same shape, however they are made.
-    let of_four_bytes = outcome.expects.all().iter().filter(|line| line.int("payload") == Ok(4));
+    let of_four_bytes = outcome
+        .expects
+        .all()
+        .iter()
+        .filter(|line| line.int("payload") == Ok(4) && line.text("kind") != Ok("strings"));
     let sizes: HashSet<_> = of_four_bytes.map(|line| line.int("size")).collect::<Result<_, _>>()?;
-    equal("sizes of objects with an int", sizes.len(), 1)
-}
-
-fn arrays(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = made(vm, "arrays", &[])?;
+    equal("sizes of objects with an int", sizes.len(), 1)?;
     // Everything lies in the one arena that was announced.
     let arenas: Vec<_> =
         outcome.report().lines("arena_new").map(|line| line.int("arena")).collect();
-    equal("arenas", arenas, [Ok(1)])
-}
-
-fn by_jni(vm: &Vm<'_>) -> Result<(), String> {
-    made(vm, "jni", &[]).map(|_| ())
-}
-
-fn exceptions_of_the_vm(vm: &Vm<'_>) -> Result<(), String> {
-    // Without the flag compiled code throws the same preallocated exception each time.
-    made(vm, "exceptions", &["-XX:-OmitStackTraceInFastThrow"]).map(|_| ())
-}
-
-fn strings(vm: &Vm<'_>) -> Result<(), String> {
-    made(vm, "strings", &[]).map(|_| ())
+    equal("arenas", arenas, [Ok(1)])?;
+    let replayed = outcome.report().one("replayed")?;
+    ensure!(replayed.int("classes")? > 300, "{replayed}");
+    ensure!(replayed.int("objects")? > 5_000, "{replayed}");
+    // Other threads allocate in the meantime.
+    ensure!((0..500).contains(&replayed.int("early")?), "{replayed}");
+    Ok(())
 }
 
 fn strings_by_invokedynamic(vm: &Vm<'_>) -> Result<(), String> {
     exact(&checked(vm.java_for(21, "Concatenation")?, "")?)
-}
-
-/// The main thread is older than the shim.
-fn on_the_main_thread(vm: &Vm<'_>) -> Result<(), String> {
-    exact(&checked(vm.java("MainObjects")?, "")?)
 }
 
 /// The threads are older than the event's first use. Their earlier allocations are unknown.
@@ -153,17 +135,6 @@ fn reports_are_left_to_others(vm: &Vm<'_>) -> Result<(), String> {
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&holder)?, "sampled"])?;
     java.wait_for("holder: error=0")?;
     exact(&java.finish(0)?)
-}
-
-/// Objects older than the VM's readiness come after the classes and before `JVM_INIT_DONE`.
-fn replay_after_classes(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = checked(vm.java("Hello")?, "")?;
-    let replayed = outcome.report().one("replayed")?;
-    ensure!(replayed.int("classes")? > 300, "{replayed}");
-    ensure!(replayed.int("objects")? > 5_000, "{replayed}");
-    // Other threads allocate in the meantime.
-    ensure!((0..500).contains(&replayed.int("early")?), "{replayed}");
-    Ok(())
 }
 
 /// Runs an agent with these options that requests objects. Some requests are nested: the handler for an object requests

@@ -10,165 +10,21 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    starts_and_ends_pair,
-    names,
-    local_storage,
-    system_threads,
-    native_threads,
     native_threads_that_detach_late_leave_no_records,
-    status.on_every_jdk(),
-    suspend_stops_progress,
-    suspend_stops_progress.under_load_on(&[17]),
-    suspend_stops_at_once.on_every_jdk(),
-    suspensions_do_not_add_up,
-    suspend_and_resume_lists,
-    suspend_a_waiting_thread,
-    suspend_self,
-    resume_undoes_no_one_elses_suspension.until(19),
-    suspended_by_java_anywhere.until(19),
+    suspended_threads_stand_still.on_every_jdk(),
+    suspended_threads_stand_still.under_load_on(&[17]),
+    suspended_by_java.until(19),
     several_agents_suspend_one_thread,
     suspended_while_it_links,
     suspended_while_it_ends,
     looked_at_while_it_ends,
     collect_while_suspended.on_every_gc(),
-    has_run,
-    cpu_time,
     wall_time,
     virtual_threads_run_undisturbed.since(21),
     virtual_threads_of_their_own.since(21),
     calls_of_virtual_threads_of_their_own.since(21),
     virtual_threads_seen_from_outside.since(21),
 ];
-
-/// Every thread is announced by itself, ends once, and has no events afterwards.
-fn starts_and_ends_pair(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Threads")?.agent("events", "events=33+34+42+46+47")?.run()?;
-    let report = outcome.report();
-    let initialized = report.position(|line| line.word == "jvm_init_done");
-    let initialized = initialized.ok_or("no JVM_INIT_DONE")?;
-    let main = report.find("thread_start", "name", "main")?.id("thread_env")?;
-    let mut alive = HashSet::new();
-    for (i, line) in report.all().iter().enumerate() {
-        let env = line.id("env")?;
-        match line.word.as_str() {
-            "thread_start" => {
-                let started = line.id("thread_env")?;
-                ensure!(alive.insert(started), "started twice: {line}");
-                ensure!(line.id("thread")? != 0, "no thread object: {line}");
-                // The main thread announces threads that existed before, unless they begin to run only
-                // now.
-                let by_main = i < initialized && env == main;
-                let is_right = (by_main || env == started) && line.id("self")? == env;
-                ensure!(is_right, "not on its own thread: {line}");
-            }
-            "thread_end" => {
-                ensure!(line.id("self")? == env, "not on its own thread: {line}");
-                ensure!(alive.remove(&env), "ended without start: {line}");
-            }
-            // The thread that ends the JVM has ended itself by then.
-            "jvm_shut_down" => {}
-            _ => ensure!(alive.contains(&env), "of a thread that is not there: {line}"),
-        }
-    }
-    let ours = report
-        .lines("thread_start")
-        .filter(|line| line.text("parent").is_ok_and(|p| p == "main" || p == "outer \"group\""))
-        .count();
-    equal("threads", ours as i64, outcome.expects.one("expect")?.int("threads")?)
-}
-
-fn names(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Threads")?.agent("events", "events=33")?.run()?;
-    let report = outcome.report();
-    for line in report.lines("thread_start") {
-        for key in ["name", "group", "parent"] {
-            ensure!(!line.is_null(key)?, "{key} is NULL: {line}");
-        }
-    }
-    for (name, group, parent) in [
-        ("main", "main", "system"),
-        ("Reference Handler", "system", ""),
-        ("thread-2", "inner", "outer \"group\""),
-        ("thread-3", "outer \"group\"", "main"),
-        ("", "inner", "outer \"group\""),
-        ("größe \\ 日本 \"quoted\"\n💡", "outer \"group\"", "main"),
-    ] {
-        // A character outside the basic plane is two surrogates of three bytes in modified UTF-8.
-        let (head, modified) =
-            name.split_once('💡').map_or((name, false), |(head, _)| (head, true));
-        let line = report
-            .lines("thread_start")
-            .find(|line| match line.text("name") {
-                Ok(found) if modified => found.starts_with(head),
-                Ok(found) => found == name,
-                Err(_) => false,
-            })
-            .ok_or_else(|| format!("no thread {name:?}"))?;
-        equal(&format!("group of {name:?}"), line.text("group")?, group)?;
-        equal(&format!("parent of {name:?}"), line.text("parent")?, parent)?;
-        ensure!(modified == line.text("name")?.contains('\u{fffd}'), "not modified UTF-8: {line}");
-    }
-    Ok(())
-}
-
-fn local_storage(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Storage")?.agent("local_storage", "")?.run()?;
-    outcome.checks(&["own", "other's", "set by other", "own is untouched", "cleared"])?;
-    outcome.checks(&["kept at the end", "set at the end"])?;
-    let line = outcome.report().one("storage")?;
-    equal("empty at first", line.int("fresh")?, line.int("started")?)?;
-    equal("there at the end", line.int("kept")?, line.int("ended")?)?;
-    let threads = outcome.expects.one("expect")?.int("threads")?;
-    ensure!(line.int("ended")? >= threads, "{threads} threads: {line}");
-    Ok(())
-}
-
-fn system_threads(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("SystemThreads")?.agent("system_thread", "")?.run()?;
-    outcome.checks(&["finished"])?;
-    let report = outcome.report();
-    for line in report.lines("created") {
-        equal("CreateSystemThread", line.int("result")?, 0)?;
-    }
-    equal("in JVM_OnLoad", report.one("too_early")?.int("result")?, -1)?;
-    ensure!(report.find("thread_start", "name", "early").is_err(), "it was started");
-    report.one("endless")?;
-    for (name, priority) in [
-        ("priority-0", 1),
-        ("priority-1", 1),
-        ("priority-5", 5),
-        ("priority-10", 10),
-        ("priority-99", 10),
-        ("größe-5", 5),
-    ] {
-        let thread = report.find("system_thread", "name", name)?;
-        ensure!(thread.int("null")? == 1 && thread.int("daemon")? == 1, "{thread}");
-        equal(name, thread.int("priority")?, priority)?;
-        let env = thread.id("env")?;
-        let start = report.find("thread_start", "name", name)?;
-        ensure!(start.id("env")? == env && start.id("thread_env")? == env, "{start}");
-        let at =
-            |word: &str| report.position(|line| line.word == word && line.id("env") == Ok(env));
-        ensure!(at("thread_start") < at("system_thread"), "{name} ran before its THREAD_START");
-        ensure!(at("thread_end") > at("system_thread"), "{name} has no THREAD_END");
-    }
-    Ok(())
-}
-
-/// An attached thread has its events, and one that is not attached can use the interface.
-fn native_threads(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("NativeThreads")?.agent("native_thread", "")?.run()?;
-    outcome.checks(&["time", "enable", "disable", "still not attached"])?;
-    let report = outcome.report();
-    let start = report.find("thread_start", "name", "native")?;
-    let env = report.one("attached")?.id("env")?;
-    ensure!(start.id("env")? == env && start.id("self")? == env, "{start}");
-    let ends = report.lines("thread_end").filter(|line| line.id("env") == Ok(env)).count();
-    ensure!(ends >= 1, "no THREAD_END");
-    let end = report.position(|line| line.word == "thread_end" && line.id("env") == Ok(env));
-    ensure!(end < report.position(|line| line.word == "detached"), "THREAD_END after detaching");
-    Ok(())
-}
 
 /// They detach in the destructor of a `pthread_key`, when thread-local storage is gone.
 fn native_threads_that_detach_late_leave_no_records(vm: &Vm<'_>) -> Result<(), String> {
@@ -183,44 +39,22 @@ fn native_threads_that_detach_late_leave_no_records(vm: &Vm<'_>) -> Result<(), S
     Ok(())
 }
 
-fn status(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Status")?.agent("status", "")?.run()?;
-    for (thread, expected) in [
-        ("self", 1),
-        ("spinning", 1),
-        ("interrupted", 0x4001),
-        ("accepting", 1),
-        ("blocked", 2),
-        ("waiting", 3),
-        ("waiting-timed", 3),
-        ("sleeping", 3),
-        ("parked", 3),
-    ] {
-        let line = outcome.expects.find("expect", "thread", thread)?;
-        equal(thread, line.int("status")?, expected)?;
-    }
-    let suspended = outcome.expects.find("expect", "thread", "suspended");
-    equal("suspended by Java", suspended.is_ok(), vm.jdk.feature < 20)?;
-    if let Ok(line) = suspended {
-        equal("suspended by Java", line.int("status")?, 0x8001)?;
-    }
-    Ok(())
-}
-
 /// True if the call traces of suspended threads are asynchronous where possible, or all JVMTI's.
 const CALL_TRACES: [&str; 2] = ["suspend=auto", "suspend=jvmti"];
 
-/// Checks one of the program's tests, by the line that it prints.
-fn suspend_test(
+/// Runs these tests of the program one after the other, and checks the line that each prints.
+fn suspend_tests(
     vm: &Vm<'_>,
-    test: &str,
-    check: impl Fn(&Line) -> Result<(), String>,
+    tests: &[&str],
+    check: impl Fn(&str, &Line) -> Result<(), String>,
 ) -> Result<(), String> {
     for traces in CALL_TRACES {
-        let java = vm.java("Suspend")?.agent("suspend", "")?.settings(traces).argument(test);
-        let outcome = java.run()?;
-        let line = outcome.expects.find("expect", "test", test)?;
-        check(line).map_err(|e| format!("{traces}: {e}"))?;
+        let java = vm.java("Suspend")?.agent("suspend", "")?.settings(traces);
+        let outcome = tests.iter().fold(java, |java, test| java.argument(test)).run()?;
+        for test in tests {
+            let line = outcome.expects.find("expect", "test", test)?;
+            check(test, line).map_err(|e| format!("{traces}: {test}: {e}"))?;
+        }
     }
     Ok(())
 }
@@ -229,48 +63,24 @@ fn stands_still(line: &Line) -> Result<(), String> {
     equal("progress while suspended", line.int("moved")?, 0)
 }
 
-fn suspend_stops_progress(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "one", |line| {
-        stands_still(line)?;
-        // The agent's own suspension does not show.
-        equal("status", line.int("status")?, 1)
+/// A suspended thread does nothing more from the moment `SuspendThread` returns, and has run if it was resumed.
+fn suspended_threads_stand_still(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_tests(vm, &["one", "at_once", "waiting", "has_run"], |test, line| match test {
+        "has_run" => {
+            equal("a thread that computes", line.int("first")?, line.int("rounds")?)?;
+            equal("a thread that waits", line.int("waiter")?, 0)
+        }
+        _ => stands_still(line),
     })
 }
 
-/// A suspended thread does nothing more from the moment `SuspendThread` returns.
-fn suspend_stops_at_once(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "at_once", stands_still)
-}
-
-fn suspensions_do_not_add_up(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "twice", stands_still)
-}
-
-fn suspend_and_resume_lists(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "list", |line| {
-        stands_still(line)?;
-        // Zero for the two threads, another number for the NULL between them.
-        equal("results of suspending", line.int("suspended")?, 111)?;
-        equal("results of resuming", line.int("resumed")?, 111)
+/// Resuming undoes no suspension by `Thread.suspend`, which exists up to JDK 19. By that the program suspends a thread
+/// wherever it may be in the shim, and continues itself.
+fn suspended_by_java(vm: &Vm<'_>) -> Result<(), String> {
+    suspend_tests(vm, &["java", "anywhere"], |test, line| match test {
+        "anywhere" => Ok(()),
+        _ => stands_still(line),
     })
-}
-
-fn suspend_a_waiting_thread(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "waiting", stands_still)
-}
-
-fn suspend_self(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "self", |line| equal("alive", line.int("alive")?, 1))
-}
-
-/// `Thread.suspend` exists up to JDK 19.
-fn resume_undoes_no_one_elses_suspension(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "java", stands_still)
-}
-
-/// The program suspends a thread wherever it may be in the shim, and continues itself.
-fn suspended_by_java_anywhere(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "anywhere", |_| Ok(()))
 }
 
 /// The thread continues when the last of them has resumed it.
@@ -288,7 +98,7 @@ fn several_agents_suspend_one_thread(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Whoever has suspended it does not wait for what it holds, and hears of methods when it is resumed.
 fn suspended_while_it_links(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "linking", |line| {
+    suspend_tests(vm, &["linking"], |_, line| {
         equal("result meanwhile", line.int("suspended")?, -1)?;
         equal("result when it is linked", line.int("linked")?, 0)?;
         equal("methods entered", line.int("entered")?, line.int("calls")?)
@@ -315,36 +125,16 @@ fn looked_at_while_it_ends(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn collect_while_suspended(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "collection", |line| equal("rounds", line.int("rounds")?, 20))
+    suspend_tests(vm, &["collection"], |_, line| equal("rounds", line.int("rounds")?, 20))
 }
 
-fn has_run(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_test(vm, "has_run", |line| {
-        equal("a thread that computes", line.int("first")?, line.int("rounds")?)?;
-        equal("a thread that waits", line.int("waiter")?, 0)
-    })
-}
-
-/// Milliseconds that passed for the agent while the program computed 30 ms and slept 200 ms.
-fn time(vm: &Vm<'_>, settings: &str) -> Result<(i64, i64), String> {
-    let outcome = vm.java("CpuTime")?.agent("cpu_time", "")?.settings(settings).run()?;
-    outcome.checks(&["in JVM_OnLoad"])?;
-    let computing = outcome.expects.find("expect", "what", "computing")?;
-    equal("steps back", computing.int("backwards")?, 0)?;
-    let sleeping = outcome.expects.find("expect", "what", "sleeping")?;
-    Ok((computing.int("ms")?, sleeping.int("ms")?))
-}
-
-fn cpu_time(vm: &Vm<'_>) -> Result<(), String> {
-    let (computing, sleeping) = time(vm, "")?;
-    ensure!(computing >= 30, "computing: {computing} ms");
-    ensure!(sleeping < 100, "sleeping: {sleeping} ms");
-    Ok(())
-}
-
+/// The program computed 30 ms and slept 200 ms.
 fn wall_time(vm: &Vm<'_>) -> Result<(), String> {
-    let (computing, sleeping) = time(vm, "cputime=wall")?;
-    ensure!(computing >= 30, "computing: {computing} ms");
+    let outcome = vm.java("CpuTime")?.agent("cpu_time", "")?.settings("cputime=wall").run()?;
+    let of = |what: &str| outcome.expects.find("expect", "what", what);
+    let (computing, sleeping) = (of("computing")?, of("sleeping")?.int("ms")?);
+    equal("steps back", computing.int("backwards")?, 0)?;
+    ensure!(computing.int("ms")? >= 30, "{computing}");
     ensure!(sleeping >= 199, "sleeping: {sleeping} ms");
     Ok(())
 }

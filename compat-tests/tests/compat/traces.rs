@@ -7,18 +7,12 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    known_stack,
-    known_stack_compiled,
     inlined_frames.on_every_jdk(),
-    depths,
-    method_without_lines,
     lines_of_rewritten_code,
     lines_of_redefined_code.on_every_jdk(),
     lines_of_earlier_versions,
-    another_thread,
     of_a_thread_whose_code_changes,
     every_method_is_announced,
-    in_every_handler,
     of_code_that_a_handler_runs,
     of_threads_that_compute.since(17),
     in_a_virtual_thread.since(21),
@@ -102,66 +96,8 @@ fn lines_of_earlier_versions(vm: &Vm<'_>) -> Result<(), String> {
     same_as_java(&java.argument("versions").run()?)
 }
 
-fn known_stack(vm: &Vm<'_>) -> Result<(), String> {
-    same_as_java(&trace(vm, "known", &[])?)
-}
-
-fn known_stack_compiled(vm: &Vm<'_>) -> Result<(), String> {
-    same_as_java(&trace(vm, "known", &["-Xcomp", "-XX:TieredStopAtLevel=1"])?)
-}
-
 fn inlined_frames(vm: &Vm<'_>) -> Result<(), String> {
     same_as_java(&trace(vm, "hot", &["-Xbatch"])?)
-}
-
-fn depths(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = trace(vm, "depth", &[])?;
-    for line in outcome.expects.all() {
-        let (depth, all) = (line.int("depth")?, line.int("all")?);
-        equal(&format!("frames at depth {depth}"), line.int("frames")?, depth.clamp(0, all))?;
-    }
-    equal("depths", outcome.expects.all().len(), 5)?;
-    // The innermost ones.
-    let frames = last_trace(outcome.report(), "self 7")?;
-    equal("first", frames[0].text("method")?, "Agent.call")?;
-    equal("last", frames[6].text("method")?, "Traces.depth")
-}
-
-fn method_without_lines(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = trace(vm, "lineless", &[])?;
-    let frames = last_trace(outcome.report(), "self 100")?;
-    equal("method", frames[2].text("method")?, "Traces$Lineless.run")?;
-    equal("line", frames[2].int("line")?, -1)
-}
-
-fn another_thread(vm: &Vm<'_>) -> Result<(), String> {
-    for way in ["suspend=auto", "suspend=jvmti"] {
-        another_thread_stopped(vm, way).map_err(|e| format!("{way}: {e}"))?;
-    }
-    Ok(())
-}
-
-fn another_thread_stopped(vm: &Vm<'_>, way: &str) -> Result<(), String> {
-    let java = vm.java("Traces")?.agent("traces", "")?.argument("other");
-    let outcome = java.settings(way).run()?;
-    outcome.checks(&["within the depth", "nothing beyond"])?;
-    let frames = last_trace(outcome.report(), "other 100 waiting")?;
-    let park = frames.iter().find(|frame| frame.text("method").is_ok_and(|m| m.ends_with(".park")));
-    equal("line of the native method", park.ok_or("no frame of park")?.int("line")?, -3)?;
-    for (what, method) in [
-        ("other 100 waiting", "Traces.waitHere"),
-        ("other 100 spinning", "Traces.spin"),
-        ("suspended 100 waiting", "Traces.waitHere"),
-        ("suspended 100 spinning", "Traces.spin"),
-    ] {
-        let frames = last_trace(outcome.report(), what)?;
-        let frame = frames.iter().find(|frame| frame.text("method") == Ok(method));
-        let frame = frame.ok_or_else(|| format!("no {method} in {what}"))?;
-        ensure!(frame.int("line")? > 0, "no line: {frame}");
-        let outermost = frames.last().ok_or("no frames")?;
-        equal("outermost", outermost.text("method")?, "java.lang.Thread.run")?;
-    }
-    Ok(())
 }
 
 /// A sampler gets the stack of a thread at any place in its code, suspended or by asynchronous sampling.
@@ -196,20 +132,18 @@ fn of_a_thread_whose_code_changes(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// Methods of lambdas, proxies and reflection are, in the handler of every event too.
 fn every_method_is_announced(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = trace(vm, "announced", &[])?;
+    let outcome = vm.java("Traces")?.agent("traces", "events=1")?.argument("announced").run()?;
+    outcome.checks(&["within the depth", "nothing beyond"])?;
+    let handlers = outcome.report().one("handlers")?;
+    ensure!(handlers.int("traces")? > 400, "{handlers}");
+    equal("methods that no CLASS_LOAD named", handlers.int("unresolved")?, 0)?;
     ensure!(outcome.report().count("trace") > 25, "{} traces", outcome.report().count("trace"));
     for frame in outcome.report().lines("frame") {
         ensure!(!frame.is_null("method")?, "a method that no CLASS_LOAD named: {frame}");
     }
     Ok(())
-}
-
-fn in_every_handler(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Traces")?.agent("traces", "events=1")?.argument("announced").run()?;
-    let line = outcome.report().one("handlers")?;
-    ensure!(line.int("traces")? > 400, "{line}");
-    equal("methods that no CLASS_LOAD named", line.int("unresolved")?, 0)
 }
 
 /// Agents see all of the code that they run themselves, whether rewritten code or the VM has reported the event,

@@ -281,11 +281,35 @@ static void names(JNIEnv *env, jobject type)
     judge("classes-011", target.id != NULL && jvmpi->jobject2jobjectID(type) == target.id, "it is not the Class object's ID");
 }
 
+/* How many classes were announced before their superclasses. */
+static int before_superclasses(JNIEnv *env)
+{
+    int i, early = 0;
+
+    jvmpi->DisableGC();
+    for (i = 0; i < n; i++) {
+        jclass type = jvmpi->jobjectID2jobject(classes[i].id);
+        jclass super = type != NULL ? (*env)->GetSuperclass(env, type) : NULL;
+
+        if (super != NULL) {
+            const Class *c = of(jvmpi->jobject2jobjectID(super));
+
+            early += c == NULL || c > &classes[i];
+        }
+        (*env)->DeleteLocalRef(env, super);
+        (*env)->DeleteLocalRef(env, type);
+    }
+    jvmpi->EnableGC();
+    return early;
+}
+
 static void times(JNIEnv *env)
 {
+    static const char *const primitives[] = { "int", "boolean", "void", "double" };
     int i, twice = 0, elsewhere = 0;
 
     judge("classes-013", target_seen && target.env == env && named("Classes$Target")->elsewhere == 0, "it comes on another thread");
+    expect_int("classes-014", "classes before their superclasses", before_superclasses(env), 0);
     judge("classes-014", target_seen && super_before && interface_before, "the superclass or an interface comes later");
     for (i = 0; i < n; i++) {
         twice += classes[i].loads > 1;
@@ -294,6 +318,9 @@ static void times(JNIEnv *env)
     judge("classes-015", n > 0 && twice == 0, "a class is announced twice");
     expect_int("classes-016", "JVM_INIT_DONE", inits, 1);
     judge("classes-016", before_init > 100, "the VM's own classes are not announced before it");
+    for (i = 0; i < 4; i++)
+        expect("classes-023", named(primitives[i]) == NULL, primitives[i]);
+    judge("classes-023", named("[I") != NULL && named("[Ljava.lang.String;") != NULL, "there are no classes of arrays");
     judge("classes-017", n > 0 && null_strings == 0, "a string is NULL");
     judge("hook-001", hooks > 0 && hooks == hooks_magic, "a class file does not begin as one");
     expect("hook-003", hooks > 0, "it does not come");

@@ -131,6 +131,11 @@ static void half_is_dead(void)
     done("gc-005");
     expect_int("gc-006", "objects that live and were freed", freed_from(n / 2, n), 0);
     judge("gc-006", freed_from(0, n / 2) == n / 2, "those that are dead were not");
+    for (i = 0; i < n / 2; i++) {
+        expect("gc-015", jvmpi->jobjectID2jobject(objects[i]) == NULL, "it is some object's");
+        expect_int("gc-015", "result of a request", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, objects[i]), JVMPI_FAIL);
+    }
+    judge("gc-015", n > 0 && freed[0], "there is none");
     judge("gc-007", frees > 0 && frees_outside == 0 && elsewhere == 0,
           "outside of GC_START and GC_FINISH, or on another thread");
 }

@@ -81,11 +81,10 @@ static void contention(void)
     judge("monitors-004", enter >= 0 && enter < exit && enter < entered, "they do not come in order");
 }
 
-static void waiting(int first, const char *id, jlong timeout, jobjectID object, jlong least)
+/* One case is about the beginning, the other about the end. */
+static void waiting(int first, const char *id, const char *end, jlong timeout, jobjectID object, jlong least)
 {
     int wait = -1, waited = -1, i, waits = 0, ends = 0;
-    const char *end = strcmp(id, "monitors-005") == 0 ? "monitors-006"
-        : strcmp(id, "monitors-007") == 0 ? "monitors-008" : "monitors-010";
 
     for (i = first; i < n; i++) {
         if (seen[i].type == JVMPI_EVENT_MONITOR_WAIT && seen[i].object == object && seen[i].env == owner) {
@@ -128,11 +127,13 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
         expect_int("monitors-011", "events where nobody waits", n - first, 0);
         judge("monitors-011", enters > 0, "none where somebody does");
     } else if (strcmp(what, "waited") == 0)
-        waiting(first, "monitors-005", number, monitor, number - 1);
+        waiting(first, "monitors-005", "monitors-006", number, monitor, number - 1);
     else if (strcmp(what, "notified") == 0)
-        waiting(first, "monitors-007", 0, monitor, 0);
+        waiting(first, "monitors-007", "monitors-008", 0, monitor, 0);
+    else if (strcmp(what, "interrupted") == 0)
+        waiting(first, "monitors-012", "monitors-012", number, monitor, 0);
     else if (strcmp(what, "slept") == 0)
-        waiting(first, "monitors-009", number, NULL, number - 1);
+        waiting(first, "monitors-009", "monitors-010", number, NULL, number - 1);
     return 0;
 }
 

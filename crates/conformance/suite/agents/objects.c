@@ -16,6 +16,7 @@ static JNIEnv *counted;
 static volatile jobjectID ref_object;
 static volatile int ref_known, refs;
 static jobjectID first_id;
+static JVMPI_Event asked;
 
 static Object *of(jobjectID id)
 {
@@ -48,6 +49,9 @@ static void notify(JVMPI_Event *e)
         counted = e->env_id;
         pthread_mutex_unlock(&count_lock);
         break;
+    case JVMPI_EVENT_OBJECT_ALLOC | JVMPI_REQUESTED_EVENT:
+        asked = *e;
+        break;
     case JVMPI_EVENT_JNI_GLOBALREF_ALLOC:
         if (!counting)
             return;
@@ -67,6 +71,18 @@ static int of_class(jobjectID class_id, jint is_array)
     return count;
 }
 
+/* A requested event is that which came. */
+static void ask_again(const Object *o)
+{
+    memset(&asked, 0, sizeof asked);
+    expect_int("objects-015", "result", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, o->id), JVMPI_SUCCESS);
+    expect("objects-015", asked.env_id == current() && asked.u.obj_alloc.obj_id == o->id, "it is of another object");
+    expect_int("objects-015", "is_array", asked.u.obj_alloc.is_array, o->is_array);
+    expect_int("objects-015", "size", asked.u.obj_alloc.size, o->size);
+    expect_int("objects-015", "arena_id", asked.u.obj_alloc.arena_id, o->arena);
+    expect("objects-015", asked.u.obj_alloc.class_id == o->class_id, "class_id is another one");
+}
+
 /* An array of a primitive type: its elements and what the VM puts before them. */
 static void primitive(const char *id, jint type, jint bytes, jobjectID array)
 {
@@ -74,6 +90,7 @@ static void primitive(const char *id, jint type, jint bytes, jobjectID array)
 
     expect(id, o != NULL, "it does not come");
     if (o != NULL) {
+        ask_again(o);
         expect_int(id, "is_array", o->is_array, type);
         expect("objects-009", o->size >= bytes + 8 && o->size <= bytes + 64, "an array has not the size of its elements");
     } else
@@ -159,12 +176,8 @@ static void jni(JNIEnv *env, jclass type)
     judge("objects-014", refs > refs_before && ref_known, "an event names an object that was not told of");
     o = of(id_of(object));
     expect("objects-015", o != NULL, "an object is missing");
-    if (o != NULL) {
-        jint size = o->size;
-
-        expect_int("objects-015", "result", jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, o->id), JVMPI_SUCCESS);
-        expect_int("objects-015", "size of an object of the class", size, of(id_of(object))->size);
-    }
+    if (o != NULL)
+        ask_again(o);
     done("objects-015");
 }
 
@@ -189,6 +202,7 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
 
         expect("objects-007", o != NULL, "it does not come");
         if (o != NULL) {
+            ask_again(o);
             expect_int("objects-007", "is_array", o->is_array, JVMPI_CLASS);
             expect("objects-007", o->class_id == id_of(type), "class_id is not the class of the elements");
         }
@@ -197,8 +211,10 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
         Object *o = of(id_of(object));
 
         expect("objects-008", o != NULL, "it does not come");
-        if (o != NULL)
+        if (o != NULL) {
+            ask_again(o);
             expect_int("objects-008", "is_array", o->is_array, JVMPI_CLASS);
+        }
         done("objects-008");
     } else if (strcmp(what, "boolean") == 0)
         primitive("objects-010", JVMPI_BOOLEAN, number, id_of(object));

@@ -3,9 +3,9 @@
  */
 #include "conform.h"
 
-static JVMPI_RawMonitor early, monitor, named, hidden;
-static JNIEnv *contender, *contender_of_named;
-static volatile int inside, waiting, notified, returned, early_inside, not_owner_is_back;
+static JVMPI_RawMonitor early, monitor, named, hidden, waited;
+static JNIEnv *contender, *contender_of_named, *main_env;
+static volatile int inside, waiting, notified, returned, early_inside, not_owner_is_back, entered_late, collections;
 
 /* What RAW_MONITOR events tell, in their order. */
 static struct {
@@ -39,6 +39,9 @@ static void notify(JVMPI_Event *e)
         hidden_seen |= e->u.raw_monitor.id == hidden;
         pthread_mutex_unlock(&count_lock);
         break;
+    case JVMPI_EVENT_GC_FINISH:
+        count(&collections);
+        break;
     case JVMPI_EVENT_MONITOR_DUMP | JVMPI_REQUESTED_EVENT:
         dump_begin = e->u.monitor_dump.begin;
         dump_end = e->u.monitor_dump.end;
@@ -61,6 +64,17 @@ static int events_of(jint type, JVMPI_RawMonitor of, int *place)
     return count;
 }
 
+/* The place of the first event of this type that a thread has sent for a monitor, or -1. */
+static int first_of(jint type, JVMPI_RawMonitor of, JNIEnv *env)
+{
+    int i;
+
+    for (i = 0; i < n_seen; i++)
+        if (seen[i].type == type && seen[i].id == of && seen[i].env == env)
+            return i;
+    return -1;
+}
+
 static int dumped(JVMPI_RawMonitor wanted)
 {
     sought = wanted;
@@ -74,6 +88,8 @@ static int dumped(JVMPI_RawMonitor wanted)
 static void enter_once(JVMPI_RawMonitor m)
 {
     jvmpi->RawMonitorEnter(m);
+    if (m == named)
+        entered_late |= first_of(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED, m, contender) < 0;
     count(&inside);
     jvmpi->RawMonitorExit(m);
 }
@@ -103,6 +119,22 @@ static void wait_deeply(void)
     jvmpi->RawMonitorExit(monitor);
 }
 
+/* Leaves the monitor when the thread that it has notified waits to enter it again. */
+static void enter_and_notify(JNIEnv *owner)
+{
+    jvmpi->RawMonitorEnter(waited);
+    inside = 1;
+    jvmpi->RawMonitorNotifyAll(waited);
+    WAIT_UNTIL(first_of(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, waited, owner) >= 0);
+    jvmpi->RawMonitorExit(waited);
+}
+
+static void *of_no_java(void *unused)
+{
+    enter_once(monitor);
+    return NULL;
+}
+
 /* ---- What the main thread does --------------------------------------------------------------------- */
 
 static void timeouts(void)
@@ -110,6 +142,10 @@ static void timeouts(void)
     struct timespec before, after;
     long ms;
 
+    /* Of a monitor that no thread owns. */
+    jvmpi->RawMonitorExit(monitor);
+    jvmpi->RawMonitorNotifyAll(monitor);
+    jvmpi->RawMonitorWait(monitor, 3600000);
     jvmpi->RawMonitorEnter(monitor);
     clock_gettime(CLOCK_MONOTONIC, &before);
     jvmpi->RawMonitorWait(monitor, 30);
@@ -123,9 +159,22 @@ static void timeouts(void)
 static void names(void)
 {
     char name[] = "the same";
-    JVMPI_RawMonitor first = jvmpi->RawMonitorCreate(name), second = jvmpi->RawMonitorCreate(name);
+    static JVMPI_RawMonitor many[1000];
+    JVMPI_RawMonitor first, second;
+    int i;
 
-    judge("raw-009", first != NULL && second != NULL && first != second, "two of one name are one");
+    for (i = 0; i < 1000; i++) {
+        many[i] = jvmpi->RawMonitorCreate(name);
+        expect("raw-009", many[i] != NULL && (i == 0 || many[i] != many[i - 1]), "two of one name are one");
+        jvmpi->RawMonitorEnter(many[i]);
+    }
+    done("raw-009");
+    first = many[0];
+    second = many[999];
+    for (i = 0; i < 1000; i++)
+        jvmpi->RawMonitorExit(many[i]);
+    for (i = 1; i < 999; i++)
+        jvmpi->RawMonitorDestroy(many[i]);
     expect("raw-011", dumped(first), "it is not in a dump while it is there");
     jvmpi->RawMonitorDestroy(first);
     judge("raw-011", !dumped(first) && dumped(second), "it is in a dump when it has gone");
@@ -147,6 +196,8 @@ static void after_contention(JNIEnv *own)
     expect("raw-013", entered >= 0 && seen[entered].env == contender_of_named && seen[entered].self == contender_of_named,
            "it is not that of the thread that waited");
     expect("raw-013", entered > enter, "it comes before the thread waits");
+    expect("raw-013", !entered_late, "it comes after the thread has entered");
+    expect("raw-014", exit > enter, "it comes before the other thread waits");
     expect_int("raw-014", "events", exits, 1);
     expect("raw-014", exit >= 0 && seen[exit].env == own && seen[exit].self == own,
            "it is not that of the thread that leaves");
@@ -158,6 +209,49 @@ static void after_contention(JNIEnv *own)
     done("raw-014");
     done("raw-015");
     done("raw-016");
+}
+
+/* Waits in a monitor that the contender waits to enter, and is notified while that owns it. */
+static void wait_in_it(JNIEnv *own)
+{
+    int enter, exit, entered, again;
+
+    while (!inside)
+        jvmpi->RawMonitorWait(waited, 0);
+    jvmpi->RawMonitorExit(waited);
+    pthread_mutex_lock(&count_lock);
+    enter = first_of(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, waited, contender);
+    entered = first_of(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED, waited, contender);
+    exit = first_of(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, waited, own);
+    judge("raw-017", enter >= 0 && exit > enter && entered > enter, "it does not come when the owner waits");
+    again = first_of(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, waited, own);
+    entered = first_of(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED, waited, own);
+    judge("raw-018", again > exit && entered > again, "they do not come in turn");
+    pthread_mutex_unlock(&count_lock);
+}
+
+static void collect(void)
+{
+    int before = collections;
+
+    jvmpi->RunGC();
+    judge("raw-019", waiting > 0 && collections > before, "there is no collection");
+}
+
+/* A thread that the VM does not know waits for this one, which does not wait for it. */
+static void native_threads(void)
+{
+    pthread_t thread;
+
+    jvmpi->RawMonitorEnter(monitor);
+    if (pthread_create(&thread, NULL, of_no_java, NULL) != 0)
+        abort();
+    pause_ms(20);
+    expect("raw-020", inside == 0, "two threads are in one monitor");
+    jvmpi->RawMonitorExit(monitor);
+    pthread_join(thread, NULL);
+    judge("raw-020", inside == 1, "the other thread does not get in");
+    inside = 0;
 }
 
 static jint called(JNIEnv *env, const char *what, jint number, jobject object)
@@ -175,6 +269,8 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
         enter_once(named);
     else if (strcmp(what, "enter hidden") == 0)
         enter_once(hidden);
+    else if (strcmp(what, "enter and notify") == 0)
+        enter_and_notify(main_env);
     else if (strcmp(what, "not the owner") == 0)
         not_the_owner();
     else if (strcmp(what, "wait deeply") == 0)
@@ -197,11 +293,20 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
     else if (strcmp(what, "own named") == 0) {
         inside = 0;
         jvmpi->RawMonitorEnter(number ? hidden : named);
+        jvmpi->RawMonitorEnter(number ? hidden : named);
     } else if (strcmp(what, "leave named") == 0) {
         if (!number)
             contender_of_named = contender;
         jvmpi->RawMonitorExit(number ? hidden : named);
-    }
+        jvmpi->RawMonitorExit(number ? hidden : named);
+    } else if (strcmp(what, "own waited") == 0) {
+        inside = 0;
+        main_env = env;
+        jvmpi->RawMonitorEnter(waited);
+    } else if (strcmp(what, "wait in it") == 0)
+        wait_in_it(env);
+    else if (strcmp(what, "collect") == 0)
+        collect();
     else if (strcmp(what, "alone") == 0) {
         jvmpi->RawMonitorEnter(named);
         jvmpi->RawMonitorExit(named);
@@ -256,6 +361,9 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     hidden = jvmpi->RawMonitorCreate("_hidden");
     named = jvmpi->RawMonitorCreate(name);
     memset(name, 'x', sizeof name - 1);
+    waited = jvmpi->RawMonitorCreate("waited");
+    native_threads();
+    enable(JVMPI_EVENT_GC_FINISH);
     enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
     enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED);
     enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);

@@ -18,6 +18,7 @@ static volatile int n;
 static volatile int strings_missing, unmatched_ends, ends_elsewhere, late, events_after_end;
 static volatile int ended_threads, inits, started_before_init, main_before_init, shut_down;
 static char marks[MAX];
+static int briefs;
 static JVMPI_RawMonitor for_ever;
 static volatile int never_returns, system_ran;
 static JNIEnv *system_env, *dead;
@@ -58,6 +59,7 @@ static void started(const JVMPI_Event *e)
 
     pthread_mutex_lock(&count_lock);
     k = of(env);
+    expect("threads-001", k == NULL || k->ends > 0, "it comes twice for a thread");
     if (k == NULL || k->ends > 0)
         k = &known[n < MAX - 1 ? n : MAX - 1];
     k->env = env;
@@ -67,7 +69,9 @@ static void started(const JVMPI_Event *e)
     k->id = e->u.thread_start.thread_id;
     k->elsewhere = e->env_id != env || current() != env;
     k->starts++;
+    expect("threads-008", k->id != NULL, "it is NULL");
     k->stored_at_start = jvmpi->GetThreadLocalStorage(env);
+    expect("storage-002", k->stored_at_start == NULL, "it is not NULL in THREAD_START");
     if (k == &known[n])
         n++;
     pthread_mutex_unlock(&count_lock);
@@ -174,6 +178,26 @@ static void from_outside(JNIEnv *own, const char *name)
     expect("storage-003", jvmpi->GetThreadLocalStorage(own) != &marks[k - known], "it goes to the caller instead");
 }
 
+/* Many threads get the JNIEnv of one before them, and leave something in its storage. */
+static void brief(JNIEnv *env)
+{
+    briefs++;
+    expect("storage-002", jvmpi->GetThreadLocalStorage(env) == NULL, "a later thread has what an earlier one stored");
+    jvmpi->SetThreadLocalStorage(env, marks);
+}
+
+/* The names of a thread, its group and the parent of that. */
+static void names_of(const char *name, const char *group, const char *parent)
+{
+    const Known *k = named(name);
+
+    expect("threads-004", k != NULL, name);
+    if (k != NULL) {
+        expect_text("threads-005", "group", k->group, group);
+        expect_text("threads-006", "parent", k->parent, parent);
+    }
+}
+
 static void after_end(int threads)
 {
     int i, starts = 0, ends = 0, kept = 0;
@@ -196,6 +220,11 @@ static void after_end(int threads)
         sprintf(name, "worker-%d", i);
         expect("threads-004", named(name) != NULL, "the name of a thread is not its own");
     }
+    names_of("main", "main", "system");
+    names_of("Reference Handler", "system", "");
+    names_of("", "inner", "outer");
+    names_of("gr\303\266\303\237e \\ \"quoted\"\n\355\240\275\355\262\241", "outer", "main");
+    expect("storage-002", briefs > 90, "there are no brief threads");
     expect("threads-005", starts > 0, "no thread starts");
     expect("threads-006", starts > 0, "no thread starts");
     expect("threads-002", starts > 0, "no thread starts");
@@ -308,6 +337,18 @@ static jint with_status(const char *id, const char *name, jint expected)
     return status;
 }
 
+static const char *const idle[3] = { "sleeps", "waits", "is parked" };
+
+static void idle_status(void)
+{
+    int i;
+
+    for (i = 0; i < 3; i++)
+        expect_int("status-008", idle[i], status_of(idle[i]), JVMPI_THREAD_CONDVAR_WAIT);
+    done("status-008");
+    with_status("status-009", "accepts", JVMPI_THREAD_RUNNABLE);
+}
+
 static void no_status(JNIEnv *env)
 {
     expect_int("status-001", "of the caller", jvmpi->GetThreadStatus(env), JVMPI_THREAD_RUNNABLE);
@@ -319,6 +360,8 @@ static void no_status(JNIEnv *env)
 
 /* ---- System threads ------------------------------------------------------------------------------ */
 
+static const char system_name[] = "a syst\303\250m thread";
+
 static void system_thread(void *argument)
 {
     Known *k;
@@ -327,7 +370,7 @@ static void system_thread(void *argument)
     system_argument_is_null = argument == NULL;
     pthread_mutex_lock(&count_lock);
     k = of(system_env);
-    system_started_before = k != NULL && k->ends == 0 && strcmp(k->name, "a system thread") == 0;
+    system_started_before = k != NULL && k->ends == 0 && !k->elsewhere && strcmp(k->name, system_name) == 0;
     pthread_mutex_unlock(&count_lock);
     count(&system_ran);
 }
@@ -340,7 +383,7 @@ static void stays(void *argument)
         jvmpi->RawMonitorWait(for_ever, 0);
 }
 
-static jint is_daemon, priorities[3];
+static jint is_daemon, priorities[5];
 static volatile int asked;
 
 /* What Java knows of the calling thread. */
@@ -364,10 +407,13 @@ static void ask(void *argument)
 
 static void system_threads(void)
 {
-    char name[] = "a system thread";
-    jint priority[3], result;
+    static const jint wanted[5] = { JVMPI_MINIMUM_PRIORITY, JVMPI_NORMAL_PRIORITY, JVMPI_MAXIMUM_PRIORITY, 0, 99 };
+    static const jint given[5] = { 1, 5, 10, 1, 10 };
+    char name[sizeof system_name];
+    jint result;
     int i;
 
+    strcpy(name, system_name);
     result = jvmpi->CreateSystemThread(name, JVMPI_NORMAL_PRIORITY, system_thread);
     memset(name, 'x', sizeof name - 1);
     expect_int("system-002", "result", result, JNI_OK);
@@ -376,15 +422,12 @@ static void system_threads(void)
     done("system-002");
     judge("system-003", system_ran && system_argument_is_null, "the function's argument is not NULL");
     judge("system-004", system_started_before, "THREAD_START with its name does not come before");
-    WAIT_UNTIL(named("a system thread") != NULL && named("a system thread")->ends == 1);
+    WAIT_UNTIL(named(system_name) != NULL && named(system_name)->ends == 1);
     done("system-005");
-    priority[0] = JVMPI_MINIMUM_PRIORITY;
-    priority[1] = JVMPI_NORMAL_PRIORITY;
-    priority[2] = JVMPI_MAXIMUM_PRIORITY;
-    for (i = 0; i < 3; i++) {
-        expect_int("system-007", "result", jvmpi->CreateSystemThread("asks", priority[i], ask), JNI_OK);
+    for (i = 0; i < 5; i++) {
+        expect_int("system-007", "result", jvmpi->CreateSystemThread("asks", wanted[i], ask), JNI_OK);
         WAIT_UNTIL(asked == i + 1);
-        expect_int("system-007", "priority", priorities[i], priority[i]);
+        expect_int("system-007", "priority", priorities[i], given[i]);
     }
     done("system-007");
     judge("system-008", asked && is_daemon, "it is no daemon");
@@ -392,10 +435,54 @@ static void system_threads(void)
     WAIT_UNTIL(never_returns);
 }
 
+/* ---- Native threads -------------------------------------------------------------------------------- */
+
+static void *attaches(void *unused)
+{
+    JavaVMAttachArgs arguments;
+    void *env = NULL;
+    Known *k;
+
+    arguments.version = JNI_VERSION_1_2;
+    arguments.name = (char *)"native";
+    arguments.group = NULL;
+    if ((*the_vm)->AttachCurrentThread(the_vm, &env, &arguments) != JNI_OK)
+        abort();
+    k = named("native");
+    expect("threads-016", k != NULL && k->env == env && !k->elsewhere, "it does not come on the thread");
+    (*the_vm)->DetachCurrentThread(the_vm);
+    expect("threads-016", k != NULL && k->ends == 1, "THREAD_END does not come");
+    return NULL;
+}
+
+static void *is_never_attached(void *unused)
+{
+    expect("threads-017", jvmpi->GetCurrentThreadCpuTime() > 0, "it uses no processor");
+    expect_int("threads-017", "EnableEvent", jvmpi->EnableEvent(JVMPI_EVENT_CLASS_UNLOAD, NULL), JVMPI_SUCCESS);
+    expect_int("threads-017", "DisableEvent", jvmpi->DisableEvent(JVMPI_EVENT_CLASS_UNLOAD, NULL), JVMPI_SUCCESS);
+    judge("threads-017", current() == NULL, "it is attached");
+    return NULL;
+}
+
+static void native_threads(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, attaches, NULL) != 0)
+        abort();
+    pthread_join(thread, NULL);
+    done("threads-016");
+    if (pthread_create(&thread, NULL, is_never_attached, NULL) != 0)
+        abort();
+    pthread_join(thread, NULL);
+}
+
 static jint called(JNIEnv *env, const char *what, jint number, jobject object)
 {
     if (strcmp(what, "in run") == 0)
         in_run(env, object);
+    else if (strcmp(what, "brief") == 0)
+        brief(env);
     else if (strcmp(what, "in run again") == 0)
         in_run_again(env);
     else if (strncmp(what, "worker-", 7) == 0)
@@ -416,8 +503,13 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
         cpu_time(env);
         no_status(env);
         system_threads();
+        native_threads();
     } else if (strcmp(what, "status") == 0)
         return status_of("blocked");
+    else if (number > 0 && status_of(what) == number)
+        return number;
+    else if (strcmp(what, "idle") == 0)
+        idle_status();
     else if (strcmp(what, "running") == 0)
         return with_status("status-002", "blocked", JVMPI_THREAD_RUNNABLE);
     else if (strcmp(what, "entering") == 0)
@@ -434,6 +526,7 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
     start(vm, notify);
+    expect("cpu-001", jvmpi->GetCurrentThreadCpuTime() > 0, "none in JVM_OnLoad");
     for_ever = jvmpi->RawMonitorCreate("_for ever");
     expect_int("system-001", "result", jvmpi->CreateSystemThread("too early", JVMPI_NORMAL_PRIORITY, ask), JNI_ERR);
     done("system-001");

@@ -81,6 +81,8 @@ static void of_others(JNIEnv *env)
         waits |= frame_is(i, "java.lang.Object", "wait");
         runs |= frame_is(i, "Traces", "run");
     }
+    expect("traces-008", n >= 2 && frames[0].lineno == -3, "the native method on top has a line");
+    expect("traces-008", frame_is(n - 1, "Traces", "run") && frames[n - 1].lineno > 0, "the outermost method has no line");
     judge("traces-008", n >= 2 && n < DEPTH && waits && runs, "it has not the methods that the thread is in");
     expect_int("traces-009", "frames of NULL", take(NULL, DEPTH), 0);
     expect_int("traces-009", "frames of a thread that has ended", take(dead, DEPTH), 0);
@@ -97,6 +99,22 @@ static void recursion(JNIEnv *env, int depth)
     done("traces-010");
 }
 
+/* The caller is a method of a class that the program has made without lines. */
+static void without_lines(JNIEnv *env)
+{
+    int n = take(env, DEPTH), found = 0, i;
+
+    for (i = 0; i < n; i++) {
+        const Method *m = method_of(frames[i].method_id);
+
+        if (m != NULL && strstr(m->type, "$Proxy") != NULL) {
+            found = 1;
+            expect_int("traces-015", "lineno", frames[i].lineno, -1);
+        }
+    }
+    judge("traces-015", found, "the method is not in the trace");
+}
+
 static jint called(JNIEnv *env, const char *what, jint number, jobject object)
 {
     if (strcmp(what, "trace") == 0)
@@ -109,7 +127,9 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
     } else if (strcmp(what, "initializer") == 0) {
         take(env, DEPTH);
         judge("traces-013", frame_is(2, "Traces$Initialized", "<clinit>"), "the initializer is not in the trace");
-    } else if (strcmp(what, "waits") == 0)
+    } else if (strcmp(what, "without lines") == 0)
+        without_lines(env);
+    else if (strcmp(what, "waits") == 0)
         waiter = env;
     else if (strcmp(what, "is waiting") == 0)
         return waiter != NULL && jvmpi->GetThreadStatus(waiter) == JVMPI_THREAD_CONDVAR_WAIT;

@@ -51,6 +51,8 @@ public final class RawMonitors extends Thread {
             waiting[i].start();
         }
         Conform.await("waiting", waiting.length);
+        Conform.call("collect");
+        waiting[0].interrupt();
         Conform.call("notify");
         for (int i = 0; i < waiting.length; i++) {
             Conform.join(waiting[i]);
@@ -65,5 +67,9 @@ public final class RawMonitors extends Thread {
             Conform.join(other);
         }
         Conform.call("after contention");
+        Conform.call("own waited");
+        other = blocked("enter and notify");
+        Conform.call("wait in it");
+        Conform.join(other);
     }
 }

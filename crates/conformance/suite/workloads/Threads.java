@@ -1,3 +1,7 @@
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.util.concurrent.locks.LockSupport;
+
 /** Threads that begin and end, and one that is in each of the states that a thread can be in. */
 public final class Threads extends Thread {
     private static final int COUNT = 10;
@@ -95,8 +99,51 @@ public final class Threads extends Thread {
         }
     }
 
+    /** One after the other, so that each can get what the one before it has had. */
+    private static void brief(ThreadGroup group, String name) throws InterruptedException {
+        Thread thread = new Thread(group, name) {
+            public void run() {
+                Conform.call("brief");
+            }
+        };
+        thread.start();
+        thread.join();
+    }
+
+    /** Threads that do nothing, each in its way. */
+    private static final class Idle extends Thread {
+        Idle(String how) {
+            super(how);
+            setDaemon(true);
+        }
+
+        public void run() {
+            try {
+                if (getName().equals("sleeps")) {
+                    sleep(3600000);
+                } else if (getName().equals("waits")) {
+                    synchronized (this) {
+                        wait(3600000);
+                    }
+                } else if (getName().equals("is parked")) {
+                    LockSupport.park();
+                } else {
+                    new ServerSocket(0).accept();
+                }
+            } catch (InterruptedException interrupted) {
+                return;
+            } catch (IOException failed) {
+                throw new IllegalStateException(failed.toString());
+            }
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
-        ThreadGroup inner = new ThreadGroup(new ThreadGroup("outer"), "inner");
+        ThreadGroup outer = new ThreadGroup("outer"), inner = new ThreadGroup(outer, "inner");
+        for (int i = 0; i < 100; i++) {
+            brief(inner, "");
+        }
+        brief(outer, "gr\u00f6\u00dfe \\ \"quoted\"\n\ud83d\udca1");
         Thread[] threads = new Thread[COUNT];
         for (int i = 0; i < COUNT; i++) {
             threads[i] = new Threads(inner, "worker-" + i);
@@ -117,6 +164,15 @@ public final class Threads extends Thread {
         }
         Conform.call("after the end", COUNT);
         Conform.call("self", Thread.currentThread());
+        String[] ways = {"accepts", "sleeps", "waits", "is parked"};
+        for (int i = 0; i < ways.length; i++) {
+            int status = i == 0 ? 1 : 3;
+            new Idle(ways[i]).start();
+            while (Conform.call(ways[i], status, null) != status) {
+                Conform.pause();
+            }
+        }
+        Conform.call("idle");
         states();
     }
 

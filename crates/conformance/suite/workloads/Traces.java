@@ -1,3 +1,7 @@
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+
 /** Calls the agent at known places. Some methods stand on one line, so that it is known. */
 public final class Traces extends Thread {
     private final boolean dies;
@@ -45,6 +49,14 @@ public final class Traces extends Thread {
     public static void main(String[] arguments) {
         first();
         recursive(50, 50);
+        InvocationHandler handler = new InvocationHandler() {
+            public Object invoke(Object proxy, Method method, Object[] values) {
+                Conform.call("without lines");
+                return null;
+            }
+        };
+        Class[] types = {Runnable.class};
+        ((Runnable) Proxy.newProxyInstance(Traces.class.getClassLoader(), types, handler)).run();
         new Made();
         if (Initialized.VALUE == 0) {
             new Traces(false).start();
