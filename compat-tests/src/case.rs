@@ -121,7 +121,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What a landing adds to the command for people, which runs every case on one JDK with G1.
+/// The cases that a landing adds to the command for people. That command runs every case on one JDK with G1.
 #[derive(Clone, Copy, Debug)]
 pub struct Landing {
     /// The JDK of that command.
@@ -158,7 +158,7 @@ impl Landing {
                 || case.depends_on_jdk
                 || case.is_under_load()
                 || is_first
-                || hash(case.name, self.commit + u64::from(feature)) % PARTS == 0)
+                || hash(case.name, self.commit + u64::from(feature)).is_multiple_of(PARTS))
     }
 
     /// Returns the JDK on which the case runs with this collector. Each commit has another one.
