@@ -9,6 +9,7 @@ use crate::assert::equal;
 use crate::{cases, objects};
 
 cases![
+    contention,
     contention.under_load_on(&[25]),
     ways_out,
     ways_out_of_native_methods,
