@@ -147,7 +147,7 @@ fn hprof_is_right(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The harness finds out of which library `-Xcheck:jni` warns.
+/// The harness finds the library that a warning of `-Xcheck:jni` is about.
 fn careless_agent_is_not_taken_for_a_library_of_the_jdk(vm: &Vm<'_>) -> Result<(), String> {
     let why = vm.java("Hello")?.agent("careless", "")?.run().err().unwrap_or_default();
     ensure!(why.contains("libcareless.so] WARNING in native method"), "{why}");

@@ -87,7 +87,7 @@ impl Table {
     ) -> io::Result<Self> {
         let columns = schema.columns.iter().filter(|column| Some(column.name) != left_out);
         let columns: Vec<_> = columns.copied().collect();
-        // As small as zstd's level 1, and every engine reads it; higher levels take longer than they save.
+        // Files are as small as with zstd's level 1, and every engine reads them. Higher levels take longer than they save.
         let gzip = GzipLevel::try_new(2)?;
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::GZIP(gzip))

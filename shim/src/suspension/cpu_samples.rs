@@ -83,7 +83,7 @@ struct Sampler {
     interval: i64,
     /// By the kernel's IDs.
     threads: FxHashMap<i32, Sampled>,
-    /// The CPU times of threads that have left the VM, and may go on as native ones.
+    /// The CPU times of threads that have left the VM. They may still run as native threads.
     left: FxHashMap<i32, i64>,
     /// Slots that can be used again.
     free: Vec<usize>,
@@ -248,7 +248,7 @@ fn java_threads() -> Vec<(i32, Arc<Thread>)> {
     registry::all().into_iter().filter_map(with_number).collect()
 }
 
-/// Returns the kind of a native thread with this name, of which the kernel knows 15 bytes.
+/// Returns the kind of a native thread with this name. The kernel keeps only 15 bytes of a name.
 fn kind_of_native(name: &str) -> i32 {
     const GC: [&str; 7] = ["GC Thread", "G1 ", "ZWorker", "ZD", "XWorker", "XD", "Shenandoah"];
     const COMPILER: [&str; 3] = ["C1 ", "C2 ", "JVMCI"];

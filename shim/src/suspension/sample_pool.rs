@@ -72,7 +72,7 @@ impl Pool {
         }
     }
 
-    /// Maps the memory of the frames, of which only used pages are resident. Returns false if there is none.
+    /// Maps the memory of the frames. Only used pages are resident. Returns false if there is no memory.
     pub fn map(&self) -> bool {
         if !self.frames.load(Ordering::Acquire).is_null() {
             return true;
