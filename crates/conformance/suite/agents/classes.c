@@ -245,7 +245,7 @@ static void names(JNIEnv *env, jobject type)
     };
     static const char *const statics[3] = { "text Ljava/lang/String;", "number J", "LIMIT I" };
     static const char *const fields[4] = { "flag Z", "array [[I", "other LClasses$Super;", "last D" };
-    int i, place, line_of_one;
+    int i, j, place, line_of_one;
 
     expect_int("classes-001", "events", target_seen, 1);
     done("classes-001");
@@ -268,6 +268,9 @@ static void names(JNIEnv *env, jobject type)
     expect("classes-007", place >= 0 && target.first[place] == -1 && target.last[place] == -1, "an abstract method has lines");
     place = has(target.methods, target.n_methods, "nativeOne ([[D)V") - 1;
     judge("classes-007", place >= 0 && target.first[place] == -1 && target.last[place] == -1, "a native method has lines");
+    for (i = 0; i < target.n_methods && i < 16; i++)
+        for (j = 0; j < i; j++)
+            expect("classes-008", target.ids[i] != target.ids[j], "two methods have the same");
     place = has(target.methods, target.n_methods, "one ()I") - 1;
     judge("classes-008", place >= 0 && (*env)->GetMethodID(env, type, "one", "()I") == target.ids[place], "it is not JNI's");
     expect_int("classes-009", "num_static_fields", target.n_statics, 3);

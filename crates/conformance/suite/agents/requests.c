@@ -138,6 +138,8 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
         expect_one("requests-017", JVMPI_EVENT_MONITOR_DUMP, NULL);
         done("requests-017");
         dead_env = got.event.u.thread_start.thread_env_id;
+    } else if (strcmp(what, "new thread") == 0) {
+        expect_none("requests-013", JVMPI_EVENT_THREAD_START, id, JVMPI_FAIL);
     } else if (strcmp(what, "dead thread") == 0) {
         expect_none("requests-013", JVMPI_EVENT_THREAD_START, id, JVMPI_FAIL);
         done("requests-013");
@@ -155,6 +157,9 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
         expect_one("requests-011", JVMPI_EVENT_OBJECT_ALLOC, id);
         expect("requests-011", got.event.u.obj_alloc.class_id == NULL, "its class is not NULL");
         done("requests-011");
+    } else if (strcmp(what, "primitive type") == 0) {
+        expect_none("requests-018", JVMPI_EVENT_CLASS_LOAD, id, JVMPI_FAIL);
+        done("requests-018");
     } else if (strcmp(what, "class object") == 0) {
         expect_one("requests-015", JVMPI_EVENT_OBJECT_ALLOC, id);
         expect("requests-015", got.event.u.obj_alloc.class_id == class_id, "its class is not java.lang.Class");

@@ -24,6 +24,7 @@ public final class Requests extends Thread {
 
     public static void main(String[] arguments) {
         Requests thread = new Requests();
+        Conform.call("new thread", thread);
         thread.start();
         Conform.call("thread", thread);
         thread.end();
@@ -33,5 +34,6 @@ public final class Requests extends Thread {
         Conform.call("object", new StringBuffer("text"));
         Conform.call("class of classes", Class.class);
         Conform.call("class object", Requests.class);
+        Conform.call("primitive type", int.class);
     }
 }
