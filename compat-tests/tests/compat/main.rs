@@ -107,9 +107,14 @@ fn main() -> ExitCode {
     }
     // If what every case needs does not compile, that is better said once.
     let runs = !arguments.list && trials.iter().any(|trial| !trial.has_ignored_flag());
-    if runs && let Err(why) = build::shim().and_then(|_| build::classes(8)) {
-        eprintln!("{why}");
-        return ExitCode::FAILURE;
+    if runs {
+        eprintln!("\nCompiling what the JVMs load");
+        if let Err(why) = build::shim().and_then(|_| build::classes(8)) {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+        let jdks = places.iter().filter(|place| place.jdk.is_ok()).map(|place| place.name.as_str());
+        eprintln!("Cases on JDK {}:", Vec::from_iter(BTreeSet::from_iter(jdks)).join(", "));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     durations::report();

@@ -60,8 +60,13 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         // xtask builds for other machines; it runs only on this one.
         cargo.args(if machine.is_this() { &[][..] } else { &["--exclude", "xtask"] });
     }
+    eprintln!("Compiling everything, then running the tests of each package:");
     skips::run(cargo.args(["--profile", "checked"]).args(arguments))?;
-    if with_models { models::run(&[]) } else { Ok(()) }
+    if with_models {
+        eprintln!("\nModels of the locks and waits of libjvmpi.so:");
+        models::run(&[])?;
+    }
+    Ok(())
 }
 
 /// Downloads the machine's JDKs. Fails only if no JDK is installed afterwards.
