@@ -512,7 +512,6 @@ fn add_libraries(unpacked: &Path, libraries: &Path, home: &Path) -> Result<(), S
     Ok(())
 }
 
-/// Links zlib for musl into the runtime, which expects it in the system. Debian has it only for glibc, as an archive
 /// Adds zlib for musl to the runtime, which expects it in the system. Debian has it for glibc only. Its archive needs
 /// two functions that musl lacks.
 fn add_zlib(machine: &Machine, runtime: &Path) -> Result<(), String> {

@@ -26,9 +26,10 @@ const IN_CLEAN_ROOTS: [OfMachine; 5] = [
 ];
 
 /// The files that decide what is in the archives, in addition to the libraries.
-const PACKING: [&str; 6] = [
+const PACKING: [&str; 7] = [
     "packaging",
     "crates/xtask/src/dist",
+    "crates/xtask/src/install.rs",
     "crates/xtask/src/product",
     "crates/xtask/tests/dist.rs",
     ":(glob)**/Cargo.toml",

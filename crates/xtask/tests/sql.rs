@@ -28,9 +28,10 @@ const REFERENCE: &str = "docs/reference/parquet.md";
 const SPARK: &str = "JVMPI_SPARK";
 
 /// The files that decide which rows the queries return.
-const QUERIES: [&str; 6] = [
+const QUERIES: [&str; 7] = [
     "docs/howto/many-machines.md",
     REFERENCE,
+    "crates/cli/src",
     "crates/formats/src",
     "crates/parquet",
     "compat-tests/src/sql.rs",

@@ -424,10 +424,12 @@ impl Sampler {
         }
         self.left.retain(|os_thread, _| live.contains(os_thread));
         for os_thread in live {
-            if !self.threads.contains_key(&os_thread) {
+            if !self.threads.contains_key(&os_thread)
+                && let Some(clock) = cpu_clock::of(os_thread)
+            {
                 // A thread of this number that has left the VM may have ended since.
-                let goes_on = |left| cpu_clock::of(os_thread).is_some_and(|clock| clock >= left);
-                let is_old = is_first || self.left.remove(&os_thread).is_some_and(goes_on);
+                let left = self.left.remove(&os_thread);
+                let is_old = is_first || left.is_some_and(|left| clock >= left);
                 let kind = kind_of_native(&os_thread::name_of(os_thread));
                 self.add(os_thread, None, kind, !is_old);
             }

@@ -122,7 +122,7 @@ pub mod tests {
     pub fn is_shown() -> bool {
         let is_shown = super::is_shown();
         if !is_shown {
-            eprintln!("skipped: the kernel does not show who waits for which mutex");
+            println!("skipped: the kernel does not show who waits for which mutex");
         }
         is_shown
     }
