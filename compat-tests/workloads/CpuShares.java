@@ -1,14 +1,21 @@
+import com.sun.net.httpserver.HttpServer;
+import java.io.InputStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
@@ -37,6 +44,7 @@ public class CpuShares {
             case "parked": park(count, millis); break;
             case "short": computeShortly(count, millis); break;
             case "deep": start(0, 0, number -> CpuShares.deep(count, millis)).join(); break;
+            case "server": serve(count, millis); break;
             case "garbage": beside(count, CpuShares::garbage, millis); break;
             default: throw new IllegalArgumentException(arguments[0]);
         }
@@ -112,6 +120,44 @@ public class CpuShares {
         while (!isOver) {
             Thread.sleep(3);
             for (int i = 0; i < 20_000; i++) sink += i;
+        }
+    }
+
+    /** An HTTP server with 8 workers, each of which waits for a while in each request, and its clients. */
+    private static void serve(int clients, long millis) throws Exception {
+        ExecutorService workers = Executors.newFixedThreadPool(8, work -> new Thread(() -> {
+            worker(work);
+            USED.addAndGet(0, CLOCK.getCurrentThreadCpuTime());
+        }));
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.setExecutor(workers);
+        server.createContext("/", exchange -> {
+            LockSupport.parkNanos(5_000_000);
+            compute(1);
+            exchange.sendResponseHeaders(200, -1);
+            exchange.close();
+        });
+        server.start();
+        int port = server.getAddress().getPort();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < clients; i++) threads.add(start(1, i, number -> client(port, millis)));
+        for (Thread thread : threads) thread.join();
+        server.stop(0);
+        workers.shutdown();
+        workers.awaitTermination(1, TimeUnit.MINUTES);
+    }
+
+    private static void worker(Runnable work) {
+        work.run();
+    }
+
+    private static void client(int port, long millis) throws Exception {
+        for (int i = 0; i < millis; i++) {
+            try (InputStream in = new URL("http://127.0.0.1:" + port + "/" + i).openConnection().getInputStream()) {
+                while (in.read() >= 0) {
+                    // the contents do not matter
+                }
+            }
         }
     }
 

@@ -15,6 +15,8 @@ cases![
     sleeping_threads_have_the_time_that_they_use.under_load_on(&[17, 25]),
     short_threads_have_the_time_that_they_use,
     short_threads_have_the_time_that_they_use.under_load_on(&[17, 25]),
+    server_and_clients_have_the_time_that_they_use.since(17),
+    server_and_clients_have_the_time_that_they_use.since(17).under_load_on(&[17, 25]),
     parked_threads_cost_nothing,
     collector_and_compiler_are_named,
     cut_stacks_say_so,
@@ -46,13 +48,24 @@ fn record_for(
     millis: u32,
     more: &[&str],
 ) -> Result<Recorded, String> {
+    record_behind(vm, kind, count, millis, &[more, &["--"]].concat())
+}
+
+/// The same with all options, `--`, and commands in front of the program.
+fn record_behind(
+    vm: &Vm<'_>,
+    kind: &str,
+    count: u32,
+    millis: u32,
+    more: &[&str],
+) -> Result<Recorded, String> {
     build::hprof()?;
     let file = vm.file(&format!("{kind}.collapsed"));
     let interval = format!("{INTERVAL}");
     let record = ["record", "--cpu", "--interval", &interval, "-o", text(&file)?];
     let java = vm.java("CpuShares")?.argument(kind);
     let java = java.argument(&count.to_string()).argument(&millis.to_string());
-    let outcome = java.behind_jvmpi(&[&record[..], more, &["--"]].concat())?.run()?;
+    let outcome = java.behind_jvmpi(&[&record[..], more].concat())?.run()?;
     Ok(Recorded { outcome, stacks: stacks(&file)? })
 }
 
@@ -117,6 +130,12 @@ fn short_threads_have_the_time_that_they_use(vm: &Vm<'_>) -> Result<(), String> 
         .shows(&[("first", "CpuShares.inShort"), ("second", "CpuShares.inLong")])
 }
 
+/// Their threads wait for sockets most of the time.
+fn server_and_clients_have_the_time_that_they_use(vm: &Vm<'_>) -> Result<(), String> {
+    let recorded = record_for(vm, "server", 6, 120, &[])?;
+    recorded.shows(&[("first", "CpuShares.worker"), ("second", "CpuShares.client")])
+}
+
 fn parked_threads_cost_nothing(vm: &Vm<'_>) -> Result<(), String> {
     let recorded = record(vm, "parked", 1_000, &[])?;
     recorded.shows(&[BURN])?;
@@ -154,10 +173,16 @@ fn cut_stacks_say_so(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// With this setting no thread gets a signal.
+/// With this setting no thread gets a signal, and with this limit the kernel has no timers.
 fn samples_by_clocks_have_the_right_weight(vm: &Vm<'_>) -> Result<(), String> {
-    let recorded = record(vm, "sleepers", 4, &["--setting", "suspend=jvmti"])?;
-    recorded.shows(&[("first", "CpuShares.sleeper"), BURN])
+    let by_setting = record(vm, "sleepers", 4, &["--setting", "suspend=jvmti"])?;
+    by_setting.shows(&[("first", "CpuShares.sleeper"), BURN])?;
+    let limit = ["--", "prlimit", "--sigpending=0"];
+    let by_limit = record_behind(vm, "sleepers", 4, 1_500, &limit)?;
+    by_limit.shows(&[("first", "CpuShares.sleeper"), BURN])?;
+    let lines = by_limit.outcome.stderr.lines();
+    let warnings = lines.filter(|line| line.contains("CPU timers are not available")).count();
+    equal("warnings", warnings, 1)
 }
 
 /// The threads have never run code of the shim before.
