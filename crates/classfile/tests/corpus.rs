@@ -270,8 +270,12 @@ fn link(jdk: &Jdk, name: &str, before: &[(String, Vec<u8>)], after: &[(String, V
     let linked = before.lines().filter(|outcome| outcome.ends_with(" linked")).count();
     println!("{} classes, {linked} linked", before.lines().count());
     assert!(linked > 0);
-    let different: Vec<_> =
-        before.lines().zip(after.lines()).filter(|(before, after)| before != after).collect();
+    // Which classes break a loader constraint varies from run to run on a busy machine, also without rewriting.
+    let breaks_constraint = |outcome: &str| outcome.ends_with(" java.lang.LinkageError");
+    let differ = |(before, after): &(&str, &str)| {
+        before != after && !breaks_constraint(before) && !breaks_constraint(after)
+    };
+    let different: Vec<_> = before.lines().zip(after.lines()).filter(differ).collect();
     assert!(different.is_empty(), "{different:#?}");
 }
 
