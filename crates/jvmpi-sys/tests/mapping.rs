@@ -96,8 +96,8 @@ fn differences_are_at_most_five_sentences() {
 }
 
 #[test]
-fn mapping_table_has_at_most_500_lines() {
-    assert!(SECTIONS.lines().count() + FUNCTIONS.lines().count() <= 500);
+fn mapping_table_has_at_most_520_lines() {
+    assert!(SECTIONS.lines().count() + FUNCTIONS.lines().count() <= 520);
 }
 
 /// Normalizes the name of a JVMTI event, which is `ClassLoad` in the specification and `CLASS_LOAD` in the header.
@@ -130,9 +130,11 @@ fn header_and_event_list_agree() {
 }
 
 #[test]
-fn every_member_of_the_table_has_one_row() {
-    let (members, functions) = (members(), functions());
+fn every_member_of_the_table_and_its_extension_has_one_row() {
+    const EXTENSION: [&str; 3] = ["StartCpuSamples", "StopCpuSamples", "NextCpuSample"];
+    let (mut members, functions) = (members(), functions());
     assert_eq!(members.len(), 30, "members in jvmpi.h: {members:?}");
+    members.extend(EXTENSION);
     for member in &members {
         let found = functions.iter().filter(|name| *name == member).count();
         assert_eq!(found, 1, "rows of {member}");
