@@ -27,7 +27,7 @@ import java.util.stream.Stream;
  */
 public class CpuShares {
     private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
-    private static final AtomicLongArray USED = new AtomicLongArray(2);
+    private static final AtomicLongArray USED = new AtomicLongArray(4);
     private static volatile boolean isOver;
     private static volatile long sink;
 
@@ -62,7 +62,7 @@ public class CpuShares {
                 throw new IllegalStateException(e);
             }
             USED.addAndGet(kind, CLOCK.getCurrentThreadCpuTime());
-        }, (kind == 0 ? "first-" : "second-") + number);
+        }, (kind % 2 == 0 ? "first-" : "second-") + number);
         thread.start();
         return thread;
     }
@@ -167,18 +167,24 @@ public class CpuShares {
         sink = kept.length;
     }
 
-    /** The same work in many short threads, and in one. */
+    /** The same work in many short threads, and in one. Their starts and ends do not count. */
     private static void computeShortly(int count, long millis) throws Exception {
-        start(1, 0, number -> inLong(count * millis)).join();
-        for (int i = 0; i < count; i++) start(0, i, number -> inShort(millis)).join();
+        start(3, 0, number -> USED.addAndGet(1, inLong(count * millis))).join();
+        for (int i = 0; i < count; i++) start(2, i, number -> USED.addAndGet(0, inShort(millis))).join();
     }
 
-    private static void inShort(long millis) {
-        compute(millis);
+    private static long inShort(long millis) {
+        return measured(millis);
     }
 
-    private static void inLong(long millis) {
+    private static long inLong(long millis) {
+        return measured(millis);
+    }
+
+    private static long measured(long millis) {
+        long before = CLOCK.getCurrentThreadCpuTime();
         compute(millis);
+        return CLOCK.getCurrentThreadCpuTime() - before;
     }
 
     private static void deep(int depth, long millis) {

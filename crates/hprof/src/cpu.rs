@@ -113,7 +113,8 @@ fn count(
     }
     let trace = trace_of(shared, session, &mut known, sample, is_own);
     drop(known);
-    if sample.object.is_some() {
+    // Those of a thread's start are never missed: the timer is set for a time that has passed.
+    if sample.kind == CpuSampleKind::Java {
         *kinds.samples.entry(kind).or_default().entry(trace).or_default() += number;
     }
     session.add_samples([(trace, number)]);

@@ -26,7 +26,7 @@ pub struct Cpu {
 pub struct Kinds {
     by_name: FxHashMap<(NameId, String), u32>,
     by_thread: FxHashMap<ThreadSerial, u32>,
-    /// The samples of each kind, by trace.
+    /// The samples of each kind that have Java frames, by trace.
     pub samples: FxHashMap<u32, FxHashMap<TraceSerial, u64>>,
     /// The samples that threads of each kind did not take.
     pub missed: FxHashMap<u32, u64>,
