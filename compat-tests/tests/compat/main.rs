@@ -35,6 +35,7 @@ mod instructions;
 mod internals;
 mod jni_references;
 mod lifecycle;
+mod list;
 mod load;
 mod locks;
 mod methods;
@@ -53,16 +54,7 @@ mod threads;
 mod trace;
 mod traces;
 
-/// The cases of one module, each named as its function.
-macro_rules! cases {
-    ($($function:ident $(.$limit:ident($($argument:expr),*))*),* $(,)?) => {
-        /// Returns the cases of this topic.
-        pub fn cases() -> Vec<compat_tests::case::Case<'static>> {
-            vec![$(compat_tests::case::Case::new(stringify!($function), $function)$(.$limit($($argument),*))*),*]
-        }
-    };
-}
-use cases;
+use list::cases;
 
 /// A JVM that cases run on, or would if it were there.
 #[derive(Clone)]

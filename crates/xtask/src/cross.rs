@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use compat_tests::build::LIBRARY;
-use compat_tests::machine::{EMULATOR, FORMATS, Machine, TESTED};
+use compat_tests::machine::{ALL, EMULATOR, FORMATS, Machine, TESTED};
 use compat_tests::{jdk, target_dir, workspace_root};
 
 use crate::product::{run, usual_linker};
@@ -22,7 +22,19 @@ const ADDRESS_SPACE: u32 = 32 << 20;
 /// # Errors
 /// Fails if the name is unknown.
 pub fn machine(arguments: &mut Vec<String>) -> Result<&'static Machine, String> {
-    crate::jdk::machine(take(arguments, MACHINE))
+    machine_named(take(arguments, MACHINE))
+}
+
+/// Returns the machine of this name, or this machine if there is no name.
+///
+/// # Errors
+/// Fails if the name is unknown, and lists the known names.
+pub fn machine_named(name: Option<String>) -> Result<&'static Machine, String> {
+    let Some(name) = name else { return Ok(Machine::this()) };
+    Machine::named(&name).ok_or_else(|| {
+        let names: Vec<_> = ALL.iter().map(|machine| machine.name).collect();
+        format!("unknown machine {name}; use one of {}", names.join(", "))
+    })
 }
 
 /// Removes an option and its value from the arguments in front of `--`.

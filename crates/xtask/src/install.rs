@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::jdk::machine;
+use crate::cross::machine_named;
 use crate::options::Options;
 use crate::product::{self, Build, DOCUMENTATION};
 
@@ -16,7 +16,7 @@ pub fn install(arguments: &[String]) -> Result<(), String> {
     let mut options = Options::of(arguments)?;
     let root = root(&mut options)?;
     let profile = options.take("profile").unwrap_or_else(|| "release".into());
-    let machine = machine(options.take("machine"))?;
+    let machine = machine_named(options.take("machine"))?;
     options.finish()?;
     let files = product::files(&Build { profile, machine, anywhere: None })?;
 

@@ -1,7 +1,6 @@
 //! `cargo xtask jdk`: downloads the Java runtimes for the tests.
 
 use compat_tests::jdk::{self, Jdk};
-use compat_tests::machine::{self, Machine};
 
 use crate::cross;
 
@@ -21,18 +20,6 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         println!("JDK {:<3} {:<10} {}", jdk.feature, jdk.version, jdk.home.display());
     }
     Ok(())
-}
-
-/// Returns the machine of this name, or this machine if there is no name.
-///
-/// # Errors
-/// Fails if the name is unknown, and lists the known names.
-pub fn machine(name: Option<String>) -> Result<&'static Machine, String> {
-    let Some(name) = name else { return Ok(Machine::this()) };
-    Machine::named(&name).ok_or_else(|| {
-        let names: Vec<_> = machine::ALL.iter().map(|machine| machine.name).collect();
-        format!("unknown machine {name}; use one of {}", names.join(", "))
-    })
 }
 
 /// Returns the runtime of this feature version.

@@ -14,7 +14,7 @@ use compat_tests::machine::Machine;
 use compat_tests::{cargo, target_dir, text, workspace_root};
 use serde_json::Value;
 
-use crate::jdk::machine;
+use crate::cross::machine_named;
 use crate::options::Options;
 use crate::product::{self, Anywhere, Build, Content, File, VERSION, run};
 
@@ -55,7 +55,7 @@ fn dist(arguments: &[String]) -> Result<Vec<PathBuf>, String> {
     let check = options.take(CHECK).is_some();
     let as_usual = options.take(AS_USUAL).is_some();
     let profile = options.take("profile").unwrap_or_else(|| "release".into());
-    let machine = machine(options.take("machine"))?;
+    let machine = machine_named(options.take("machine"))?;
     options.finish()?;
     let anywhere = if as_usual {
         None

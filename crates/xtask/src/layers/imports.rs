@@ -262,9 +262,12 @@ impl File<'_> {
                 (1..=path.len()).rev().find(|end| self.names.contains_key(&path[..*end]))?;
             let Some(name) = path.get(length) else { return Some(path) };
             let names = &self.names[&path[..length]];
+            // A module that is imported under the name of a function is for this file alone.
+            if names.defined.contains(name) {
+                return Some(path[..length].to_vec());
+            }
             let from = match names.aliases.get(name) {
                 Some(alias) => alias.clone(),
-                None if names.defined.contains(name) => return Some(path[..length].to_vec()),
                 None => match names.globs.iter().find(|glob| self.has(glob, name)) {
                     Some(glob) => [glob.as_slice(), std::slice::from_ref(name)].concat(),
                     None => return Some(path[..length].to_vec()),
@@ -350,6 +353,13 @@ mod tests {
         assert_eq!(imports(&files), ["crate -> crate::a", "crate::a -> crate"]);
         let files = [("", "mod a; pub use a::A; fn f(_: A) {}"), ("a", "pub struct A;")];
         assert_eq!(imports(&files), ["crate -> crate::a"]);
+    }
+
+    #[test]
+    fn path_to_a_function_is_an_import_beside_a_module_of_its_name() {
+        let text = "use other::f::{self, F}; pub fn f() {}";
+        let files = [("", "mod a; mod b;"), ("a", "fn g() { crate::b::f(); }"), ("b", text)];
+        assert_eq!(imports(&files), ["crate::a -> crate::b"]);
     }
 
     #[test]
