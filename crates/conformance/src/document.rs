@@ -1,13 +1,10 @@
-//! Generates `docs/reference/conformance.md` from the manifest: every function, event, field and constant, with the
-//! cases that prove it and the known exceptions.
+//! Generates tables from the manifest: each function, event, field and constant with the cases that prove it, and all
+//! cases. The site has them at the end of `docs/reference/conformance.md`.
 
 use crate::header::{self, Kind};
-use crate::manifest::{Case, Exception, Excuse, Manifest};
+use crate::manifest::{Case, Excuse, Manifest};
 use crate::results::State;
 use std::fmt::Write as _;
-
-/// The text of the page before its tables.
-const INTRODUCTION: &str = include_str!("document.md");
 
 /// The items that no case can prove, with the reason.
 pub const NOT_PROVED: &[(&str, &str)] = &[
@@ -15,10 +12,10 @@ pub const NOT_PROVED: &[(&str, &str)] = &[
     ("JVMPI_GC_ROOT_THREAD_OBJ", "a record of profile files, which no dump has"),
 ];
 
-/// Returns the whole page.
+/// Returns the tables, each below a heading.
 #[must_use]
-pub fn page(manifest: &Manifest) -> String {
-    let mut text = INTRODUCTION.to_owned();
+pub fn tables(manifest: &Manifest) -> String {
+    let mut text = String::new();
     for kind in Kind::ALL {
         let _ = write!(text, "\n## {}\n\n| name | cases | state |\n|---|---|---|\n", kind.title());
         for (_, name) in header::items().iter().filter(|(k, _)| *k == kind) {
@@ -34,14 +31,6 @@ pub fn page(manifest: &Manifest) -> String {
     text.push_str("\n## Cases\n\n| case | section | rule |\n|---|---|---|\n");
     for case in manifest.cases() {
         let _ = writeln!(text, "| {} | {} | {} |", case.id, case.section, case.rule);
-    }
-    text.push_str("\n## What does not pass\n\n| case | on | state | why |\n|---|---|---|---|\n");
-    for case in manifest.cases() {
-        for Exception { on, state, reason, bug } in &case.except {
-            let bug = if bug.is_empty() { String::new() } else { format!(" ({bug})") };
-            let state = State::from(*state).name();
-            let _ = writeln!(text, "| {} | {on} | {state} | {reason}{bug} |", case.id);
-        }
     }
     text
 }

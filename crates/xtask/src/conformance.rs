@@ -8,7 +8,7 @@ use jvmpi_conformance::manifest::Manifest;
 use jvmpi_conformance::results::Results;
 use jvmpi_conformance::run::{Implementation, PATIENCE, Shard, run_all};
 use jvmpi_conformance::tried::Tried;
-use jvmpi_conformance::{document, mutation, report};
+use jvmpi_conformance::{mutation, report};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ use crate::cross;
 /// Runs the suite on every JVM with every collector, or on those that the arguments name: `jdk17`, `zero`, `g1`.
 ///
 /// `--record` adds the results to the record of tried JVMs. `--mutate` removes each function and each event in turn, or
-/// only those named after it. `--document` writes the two pages about the suite. `--workloads` compiles the programs.
+/// only those named after it. `--document` writes the page of tried JVMs. `--workloads` compiles the programs.
 /// `--machine` selects another machine's JVMs.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
@@ -33,7 +33,6 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     let manifest = Manifest::of_the_suite();
     if has("--document") {
-        write(&workspace_root().join("docs/reference/conformance.md"), &document::page(&manifest))?;
         return document_tried(&Tried::of_the_suite());
     }
     if has("--mutate") {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::{target_dir, workspace_root};
+use jvmpi_conformance::document;
+use jvmpi_conformance::manifest::Manifest;
 
 use crate::options::Options;
 
@@ -91,6 +93,9 @@ fn prepare() -> Result<PathBuf, String> {
             }
         }
         moved += rest;
+        if file == "docs/reference/conformance.md" {
+            moved += &document::tables(&Manifest::of_the_suite());
+        }
         fs::write(&to, moved).map_err(|e| format!("{}: {e}", to.display()))?;
     }
     let summary = source.join("SUMMARY.md");
