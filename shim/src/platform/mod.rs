@@ -2,6 +2,7 @@
 //!
 //! With the feature `model` the module `model` replaces the parts by which threads affect each other.
 
+pub mod anonymous_memory;
 #[cfg(not(feature = "model"))]
 pub mod cpu_clock;
 pub mod cpu_timer;

@@ -1,6 +1,7 @@
 //! The buffers for the call trace that a thread takes in its signal handler.
 
 use crate::jvm::async_call_trace::{self, RawFrame};
+use crate::platform::anonymous_memory;
 use jni_sys::{JNIEnv, jint};
 use std::ffi::c_void;
 use std::ptr;
@@ -37,13 +38,9 @@ impl Trace {
         if !self.memory.load(Ordering::Acquire).is_null() {
             return;
         }
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping changes no other memory.
-        let memory = unsafe { libc::mmap(ptr::null_mut(), SIZE, protection, flags, -1, 0) };
         // If there is no memory, JVMTI takes the traces.
-        if memory != libc::MAP_FAILED {
-            self.memory.store(memory.cast(), Ordering::Release);
+        if let Some(memory) = anonymous_memory::map(FRAMES) {
+            self.memory.store(memory, Ordering::Release);
         }
     }
 
@@ -89,15 +86,15 @@ impl Trace {
     }
 }
 
-/// The size of both buffers in bytes.
-const SIZE: usize = 2 * MAX_DEPTH * size_of::<RawFrame>();
+/// The number of frames of both buffers.
+const FRAMES: usize = 2 * MAX_DEPTH;
 
 impl Drop for Trace {
     fn drop(&mut self) {
         let memory = std::mem::replace(self.memory.get_mut(), ptr::null_mut());
         if !memory.is_null() {
             // SAFETY: `allocate` has mapped it, and no other code uses it any more.
-            unsafe { libc::munmap(memory.cast(), SIZE) };
+            unsafe { anonymous_memory::unmap(memory, FRAMES) };
         }
     }
 }

@@ -4,6 +4,7 @@
 //! frees the slot after it has read the sample.
 
 use crate::jvm::async_call_trace::RawFrame;
+use crate::platform::anonymous_memory;
 use jni_sys::JNIEnv;
 use jvmpi_sys::jobjectID;
 use std::cell::UnsafeCell;
@@ -77,15 +78,9 @@ impl Pool {
         if !self.frames.load(Ordering::Acquire).is_null() {
             return true;
         }
-        let size = SLOTS * ROOM * size_of::<RawFrame>();
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping changes no other memory.
-        let memory = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
-        if memory != libc::MAP_FAILED {
-            self.frames.store(memory.cast(), Ordering::Release);
-        }
-        memory != libc::MAP_FAILED
+        let Some(memory) = anonymous_memory::map(SLOTS * ROOM) else { return false };
+        self.frames.store(memory, Ordering::Release);
+        true
     }
 
     /// Drops all samples that wait.

@@ -1,7 +1,7 @@
 //! The functions of the extension for CPU samples: StartCpuSamples, StopCpuSamples, NextCpuSample.
 
 use super::frame_room::Room;
-use super::{threads::prepare, traces};
+use super::{of_each_agent, threads::prepare, traces};
 use crate::boundary::guard;
 use crate::classes;
 use crate::jvm::async_call_trace::RawFrame;
@@ -13,16 +13,7 @@ use crate::threads;
 use jni_sys::{jint, jlong};
 use jvmpi_sys::*;
 
-static TABLES: [JVMPI_CpuSampling; MAX_AGENTS] = [
-    table::<0>(),
-    table::<1>(),
-    table::<2>(),
-    table::<3>(),
-    table::<4>(),
-    table::<5>(),
-    table::<6>(),
-    table::<7>(),
-];
+static TABLES: [JVMPI_CpuSampling; MAX_AGENTS] = of_each_agent!(table);
 
 /// Returns the functions for an agent.
 pub fn of(agent: &Agent) -> *const JVMPI_CpuSampling {

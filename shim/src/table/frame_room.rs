@@ -4,10 +4,11 @@
 //! no memory of the shim. With 32-bit pointers JVMTI frames are larger than JVMPI frames. There they are written to
 //! the stack, or to a mapping if there are many: malloc must not be called while a suspended thread may own its lock.
 
+use crate::platform::anonymous_memory;
 use jvmpi_jvmti_sys::jvmtiFrameInfo;
 use jvmpi_sys::JVMPI_CallFrame;
 use std::mem::{MaybeUninit, align_of, size_of};
-use std::{ptr, slice};
+use std::slice;
 
 /// True if a JVMTI frame fits in the place of an agent's frame.
 const FIT: bool = size_of::<jvmtiFrameInfo>() == size_of::<JVMPI_CallFrame>()
@@ -70,31 +71,27 @@ impl Room {
 
 /// A memory mapping for JVMTI frames.
 struct Mapping {
-    start: *mut libc::c_void,
-    size: usize,
+    start: *mut jvmtiFrameInfo,
+    frames: usize,
 }
 
 impl Mapping {
     fn of(frames: usize) -> Option<Self> {
-        let size = frames.checked_mul(size_of::<jvmtiFrameInfo>())?;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new anonymous mapping does not affect existing memory.
-        let start = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) };
-        (start != libc::MAP_FAILED).then_some(Self { start, size })
+        Some(Self { start: anonymous_memory::map(frames)?, frames })
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `of` created the mapping with this size, and it is not used any more.
-        unsafe { libc::munmap(self.start, self.size) };
+        // SAFETY: `of` mapped this number of frames, which are not used any more.
+        unsafe { anonymous_memory::unmap(self.start, self.frames) };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ptr;
 
     #[test]
     fn walked_frames_arrive_in_the_agents_array() {

@@ -28,16 +28,24 @@ struct Table(UnsafeCell<JVMPI_Interface>);
 // SAFETY: the shim never writes to a table, and reads the one entry that the agent writes as a volatile whole.
 unsafe impl Sync for Table {}
 
-static TABLES: [Table; MAX_AGENTS] = [
-    table::<0>(),
-    table::<1>(),
-    table::<2>(),
-    table::<3>(),
-    table::<4>(),
-    table::<5>(),
-    table::<6>(),
-    table::<7>(),
-];
+/// Makes an array of what a function that is compiled for an agent's index returns for each agent.
+macro_rules! of_each_agent {
+    ($table:ident) => {
+        [
+            $table::<0>(),
+            $table::<1>(),
+            $table::<2>(),
+            $table::<3>(),
+            $table::<4>(),
+            $table::<5>(),
+            $table::<6>(),
+            $table::<7>(),
+        ]
+    };
+}
+use of_each_agent;
+
+static TABLES: [Table; MAX_AGENTS] = of_each_agent!(table);
 
 /// Returns the function table of the agent with this index, 0 to 7.
 pub fn of(agent: usize) -> *mut JVMPI_Interface {
