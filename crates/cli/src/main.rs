@@ -135,18 +135,22 @@ fn missing_feature(error: &clap::Error) -> Option<&'static str> {
     match word.as_str() {
         "conformance" | "doctor" if cfg!(not(feature = "conformance")) => Some("conformance"),
         "completions" | "man" if cfg!(not(feature = "generated")) => Some("generated"),
-        "push" | "--push" if cfg!(not(feature = "push")) => Some("push"),
+        "push" if cfg!(not(feature = "push")) => Some("push"),
+        "--push" if cfg!(not(feature = "push")) && is_command(&["record"]) => Some("push"),
         "top" if cfg!(not(feature = "top")) => Some("top"),
         _ => None,
     }
 }
 
+/// Returns true if the command line has one of these commands.
+fn is_command(names: &[&str]) -> bool {
+    std::env::args_os().nth(1).is_some_and(|command| names.iter().any(|name| command == *name))
+}
+
 /// Adds to the error that a word was not expected where a program may have been meant.
 fn with_hint(mut error: clap::Error) -> clap::Error {
-    let takes_a_program =
-        std::env::args_os().nth(1).is_some_and(|command| command == "record" || command == "run");
     if error.kind() == ErrorKind::UnknownArgument
-        && takes_a_program
+        && is_command(&["record", "run"])
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg).cloned()
         && !word.starts_with('-')
     {

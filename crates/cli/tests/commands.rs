@@ -77,6 +77,9 @@ fn command_without_features_names_the_missing_one() {
         );
         fails(arguments, 1, &line);
     }
+    // No feature gives other commands this option.
+    let output = jvmpi(&["report", "--push", "http://localhost:4040/ingest"]);
+    assert!(!text(&output.stderr).contains("feature"), "{}", text(&output.stderr));
 }
 
 #[test]
