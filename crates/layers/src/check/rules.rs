@@ -191,19 +191,17 @@ rules! {
 pub fn document() -> String {
     let mut text = String::from(BEGINNING);
     for rule in RULES {
-        let Rule { id, section, text: what, remedy } = rule;
-        let _ =
-            write!(text, "\n## {id}\n\n{what}\n\n**Do**: {remedy}\n\nSpecification: {section}.\n");
+        let Rule { id, text: what, remedy, .. } = rule;
+        let _ = write!(text, "\n## {id}\n\n{what}\n\n**Do**: {remedy}\n");
     }
-    text + END
+    text
 }
 
 const BEGINNING: &str = "\
 # Checked mode
 
-`JVMPI_OPTIONS=check=on` checks that an agent keeps the rules of JVMPI, as `-Xcheck:jni` does for native code. Old VMs
-tolerated many errors, each VM different ones. An agent that breaks a rule may work here today and hang on another
-machine.
+`JVMPI_OPTIONS=check=on` checks that an agent keeps the rules of JVMPI, as `-Xcheck:jni` does for native code. An agent that
+breaks a rule may work here today and hang on another machine.
 
 ```
 $ JVMPI_OPTIONS=check=on java -agentpath:libjvmpi.so=libagent.so Main
@@ -217,13 +215,14 @@ the monitor protects is not protected.
     see:   RawMonitorExit in the specification, and docs/reference/checks.md#raw-monitorexit-not-owner
 ```
 
-- Each place in the agent is reported once; at the end one line has the number of occurrences.
+- Each place in the agent is reported once; at the end one line has the number of occurrences. `see` names the section of the
+  specification.
 - `check=abort` ends the process by SIGABRT after the first, for a debugger or a core file.
-- The functions of the agent are named if its library has a symbol table; `addr2line -e libagent.so 0x12af`
-  prints the line if it has debugging information.
-- The setting can apply to one agent ([settings](options.md#jvmpi_config)).
+- Functions are named if the library has a symbol table; `addr2line -e libagent.so 0x12af` prints the line if it has debugging
+  information.
+- The setting can apply to [one agent](options.md#jvmpi_config).
 - Only the executed code of the agent is checked: use all its features.
-- It costs [8 ns an event and 10 MB](../explanation/accuracy-and-overhead.md#other-modes), and nothing when it is off.
+- When it is off, it costs nothing; otherwise [8 ns an event and 10 MB](../explanation/accuracy-and-overhead.md#other-modes).
 
 To find late reads, events are copied into pages that are readable only while the handler runs. So SIGSEGV gets another
 handler in front of the VM's, and `-Xcheck:jni` warns about it. After 256 MB of events, later ones are not copied.
@@ -232,8 +231,6 @@ Not checked are: `malloc`, stdio and other locks while threads are suspended; ca
 reads of heap dumps, monitor dumps and class files; buffers that are too small (use AddressSanitizer).
 
 ";
-
-const END: &str = "";
 
 #[cfg(test)]
 mod tests {
