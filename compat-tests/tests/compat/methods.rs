@@ -34,6 +34,7 @@ cases![
     calls_left_unseen_end_where_a_virtual_thread_catches.since(21),
     hooked_classes.on_every_jdk(),
     loaders_that_refuse_what_they_do_not_know,
+    security_managers_are_not_asked_about_the_tracker.until(21).on_every_jdk(),
     class_objects_as_receivers,
     constructors_of_every_kind,
     enabled_while_a_method_handle_is_made,
@@ -445,6 +446,27 @@ fn loaders_that_refuse_what_they_do_not_know(vm: &Vm<'_>) -> Result<(), String> 
         let method = format!("Loaders${}.loadClass", line.text("loader")?);
         let calls = outcome.report().find("calls", "method", &method)?;
         equal(&method, calls.int("entries")?, line.int("asked")?)?;
+    }
+    Ok(())
+}
+
+/// The VM asks the security manager whether a class may use the package of the Tracker. The manager is rewritten
+/// itself, or refuses packages that it does not know.
+fn security_managers_are_not_asked_about_the_tracker(vm: &Vm<'_>) -> Result<(), String> {
+    const PROPERTY: &str = "java.security.manager";
+    for manager in ["Watching", "Refusing"] {
+        let class = format!("Managed${manager}");
+        let first = vm.java("Managed")?.agent("methods", "events=1+3,prefix=Managed")?;
+        let late = vm.java("Managed")?.agent("methods", "late=1+3,prefix=Managed")?;
+        // JDK 11 takes "allow" for the name of a class.
+        let late = if vm.jdk.feature > 11 { late.property(PROPERTY, "allow") } else { late };
+        for java in [first.property(PROPERTY, &class), late.argument(manager)] {
+            let outcome = java.flag(VERIFY).run()?;
+            equal("manager", outcome.expects.one("expect")?.text("manager")?, manager)?;
+            well_nested(&outcome)?;
+            let steps = outcome.report().find("calls", "method", "Managed.step")?;
+            equal("steps", (steps.int("entries")?, steps.int("exits")?), (1000, 1000))?;
+        }
     }
     Ok(())
 }

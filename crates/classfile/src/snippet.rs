@@ -229,6 +229,11 @@ impl Snippet {
         self.simple(opcode::ARETURN, 1, 0)
     }
 
+    /// Appends `return`, as the last instruction of a guarded piece at a method's entry.
+    pub fn return_void(&mut self) -> &mut Self {
+        self.simple(opcode::RETURN, 0, 0)
+    }
+
     fn simple(&mut self, opcode: u8, pops: u16, pushes: u16) -> &mut Self {
         self.code.u1(opcode);
         self.effect(pops, pushes)

@@ -72,21 +72,27 @@ fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), Stri
     let rewritten = jvmti
         .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
         .and_then(|()| {
-            // The scheduler must report transitions as long as code that can run during one reports anything.
-            let is_apart = virtual_thread::are_threads() && begins_or_ends;
-            let is_scheduler =
-                |class: &Class| is_apart && transitions::makes(class.internal_name());
-            let rewrite = |scheduler: bool| {
+            // The scheduler must report transitions as long as code that can run during one reports anything. Class
+            // loaders must answer for the Tracker as long as any code names it.
+            let are_apart = virtual_thread::are_threads();
+            let serves = |object, class: &Class| {
+                begins_or_ends
+                    && (are_apart && transitions::makes(class.internal_name())
+                        || delegation::is_loader(jni, object))
+            };
+            let rewrite = |serving: bool| {
                 retransformation::of_all(jni, |object, class| {
-                    is_scheduler(class) == scheduler && is_changed(object, class)
+                    serves(object, class) == serving && is_changed(object, class)
                 })
             };
             let begins = before == Reports::NONE;
-            if is_apart {
+            if begins_or_ends {
                 rewrite(begins)?;
+            }
+            if begins_or_ends && are_apart {
                 transitions::wait_for_all();
             }
-            rewrite(is_apart && !begins)
+            rewrite(begins_or_ends && !begins)
         })
         .and_then(|()| {
             let any = after != Reports::NONE;

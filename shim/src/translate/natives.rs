@@ -54,6 +54,7 @@ macro_rules! natives {
                 receivers::APPLY,
                 IS_TRACKER,
                 ITSELF,
+                IS_ITSELF,
                 $(Native {
                     name: tracker::name(concat!(stringify!($name), "\0")),
                     descriptor: tracker::name(concat!("(", $(code!($type),)* ")V\0")),
@@ -91,6 +92,21 @@ const ITSELF: Native = Native {
 
 unsafe extern "system" fn itself(_: *mut JNIEnv, tracker: jclass) -> jclass {
     tracker
+}
+
+/// Returns true if the class is the Tracker.
+const IS_ITSELF: Native = Native {
+    name: c"is_itself",
+    descriptor: c"(Ljava/lang/Class;)Z",
+    is_static: true,
+    function: is_itself as *mut c_void,
+};
+
+unsafe extern "system" fn is_itself(env: *mut JNIEnv, tracker: jclass, class: jclass) -> jboolean {
+    guard(false, || {
+        // SAFETY: the VM passes the environment of the thread that runs this.
+        unsafe { Jni::new(env) }.same_object(tracker, class)
+    })
 }
 
 /// Returns true if `function` implements one of these natives.
