@@ -11,6 +11,7 @@ use crate::cases;
 
 cases![
     native_threads_that_detach_late_leave_no_records,
+    security_managers_do_not_refuse_system_threads.until(21).on_every_jdk(),
     suspended_threads_stand_still.on_every_jdk(),
     suspended_threads_stand_still.under_load_on(&[17]),
     suspended_by_java.until(19),
@@ -36,6 +37,32 @@ fn native_threads_that_detach_late_leave_no_records(vm: &Vm<'_>) -> Result<(), S
     let words = lines.flat_map(|line| line.split(' ')).filter_map(|word| word.parse().ok());
     let counts: Vec<usize> = words.collect();
     ensure!(counts.len() == 1 && counts[0] < 100, "records: {counts:?}");
+    Ok(())
+}
+
+/// The shim's own thread reports collections, and the agent starts one. As without a manager, both are in the top-level
+/// group. From JDK 12 on the VM itself does not start with such a manager, so the program sets it.
+fn security_managers_do_not_refuse_system_threads(vm: &Vm<'_>) -> Result<(), String> {
+    const PROPERTY: &str = "java.security.manager";
+    for manager in ["Watching", "Guarding", "Closed"] {
+        let java = || vm.java("Managed$Threads")?.agent("system_thread", "");
+        let runs = if vm.jdk.feature > 11 {
+            vec![java()?.argument(manager).property(PROPERTY, "allow")]
+        } else {
+            let at_start = java()?.property(PROPERTY, &format!("Managed${manager}"));
+            vec![java()?.argument(manager), at_start]
+        };
+        for java in runs {
+            let outcome = java.run()?;
+            let line = outcome.expects.one("expect")?;
+            equal("started", line.int("started")?, 1)?;
+            equal("priority", line.int("priority")?, 1)?;
+            let texts = ["group", "name", "daemon", "interrupted", "id"];
+            let texts = texts.map(|field| line.text(field)).into_iter();
+            let texts = texts.collect::<Result<Vec<_>, _>>()?;
+            equal("thread", texts, vec!["system", "agents", "true", "true", "true"])?;
+        }
+    }
     Ok(())
 }
 

@@ -287,6 +287,11 @@ impl Jni {
         jni!(self, SetIntField, object, field.0, value);
     }
 
+    /// Sets a `long` field.
+    pub fn set_long_field(self, object: jobject, field: FieldId, value: i64) {
+        jni!(self, SetLongField, object, field.0, value);
+    }
+
     /// Returns the value of a static `int` field.
     pub fn static_int_field(self, class: jclass, field: FieldId) -> jint {
         jni!(self, GetStaticIntField, class, field.0)
@@ -322,6 +327,13 @@ impl Jni {
         assert_may_allocate();
         jni!(self, CallStaticVoidMethodA, class, method.0, ptr::null());
         (!self.clear_exception()).then_some(())
+    }
+
+    /// Calls a static method without parameters that returns a `long`. `None` if it threw.
+    pub fn call_static_long(self, class: jclass, method: MethodId) -> Option<jlong> {
+        assert_may_allocate();
+        let result = jni!(self, CallStaticLongMethodA, class, method.0, ptr::null());
+        (!self.clear_exception()).then_some(result)
     }
 
     /// Calls an instance method that returns a reference. `None` if it threw or returned NULL.

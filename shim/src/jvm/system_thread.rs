@@ -4,10 +4,13 @@ use super::error::{Error, Result};
 use super::jni::Jni;
 use super::vm;
 use crate::boundary::guard;
-use jni_sys::{JNIEnv, jint, jobject, jvalue};
+use jni_sys::{JNIEnv, jclass, jint, jobject, jvalue};
 use jvmpi_jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY, jvmtiEnv};
 use std::ffi::{CStr, c_void};
 use std::ptr;
+
+/// The priority until the VM starts the thread.
+const NORMAL_PRIORITY: jint = 5;
 
 type Body = Box<dyn FnOnce(Jni) + Send>;
 
@@ -46,13 +49,47 @@ unsafe extern "system" fn run_body(_: *mut jvmtiEnv, env: *mut JNIEnv, body: *mu
     guard((), || body(jni));
 }
 
+/// Creates a `java.lang.Thread`. Its constructor asks the program's security manager, which may refuse the group.
 fn new_thread(jni: Jni, name: &CStr) -> Option<jobject> {
     let class = jni.find_class(c"java/lang/Thread")?;
     let signature = c"(Ljava/lang/ThreadGroup;Ljava/lang/String;)V";
     let constructor = jni.method(class, c"<init>", signature)?;
-    let group = jvalue { l: top_group().ok()? };
-    let name = jvalue { l: jni.new_string(name)? };
-    jni.new_object(class, constructor, &[group, name])
+    let (group, name) = (top_group().ok()?, jni.new_string(name)?);
+    jni.new_object(class, constructor, &[jvalue { l: group }, jvalue { l: name }])
+        .or_else(|| unchecked_thread(jni, class, group, name))
+}
+
+/// Creates a `java.lang.Thread` without its constructor, by setting the fields that the constructor sets.
+fn unchecked_thread(jni: Jni, class: jclass, group: jobject, name: jobject) -> Option<jobject> {
+    let thread = jni.allocate(class)?;
+    let set = |field: &CStr, signature: &CStr, value: jobject| {
+        let field = jni.field(class, field, signature)?;
+        jni.set_object_field(thread, field, value);
+        Some(())
+    };
+    set(c"name", c"Ljava/lang/String;", name)?;
+    let object = jni.find_class(c"java/lang/Object")?;
+    for lock in [c"blockerLock", c"interruptLock"] {
+        set(lock, c"Ljava/lang/Object;", jni.allocate(object)?);
+    }
+    let next_id = if set(c"group", c"Ljava/lang/ThreadGroup;", group).is_some() {
+        (class, jni.static_method(class, c"nextThreadID", c"()J")?)
+    } else {
+        // From JDK 19 on.
+        let holder = jni.find_class(c"java/lang/Thread$FieldHolder")?;
+        let signature = c"(Ljava/lang/ThreadGroup;Ljava/lang/Runnable;JIZ)V";
+        let constructor = jni.method(holder, c"<init>", signature)?;
+        let none = jvalue { l: ptr::null_mut() };
+        let priority = jvalue { i: NORMAL_PRIORITY };
+        let arguments = [jvalue { l: group }, none, jvalue { j: 0 }, priority, jvalue { z: true }];
+        let holder = jni.new_object(holder, constructor, &arguments)?;
+        set(c"holder", c"Ljava/lang/Thread$FieldHolder;", holder)?;
+        let ids = jni.find_class(c"java/lang/Thread$ThreadIdentifiers")?;
+        (ids, jni.static_method(ids, c"next", c"()J")?)
+    };
+    let id = jni.call_static_long(next_id.0, next_id.1)?;
+    jni.set_long_field(thread, jni.field(class, c"tid", c"J")?, id);
+    Some(thread)
 }
 
 /// Returns the root of the thread groups. There, agents' threads do not disturb a program that counts or interrupts the
