@@ -32,6 +32,7 @@ cases![
     full_stacks,
     calls_left_unseen_end_where_their_exception_is_caught,
     calls_left_unseen_end_where_a_virtual_thread_catches.since(21),
+    exceptions_cost_time_in_proportion_to_the_depth.on_every_jdk(),
     hooked_classes.on_every_jdk(),
     loaders_that_refuse_what_they_do_not_know,
     security_managers_are_not_asked_about_the_tracker.until(21).on_every_jdk(),
@@ -368,6 +369,24 @@ fn calls_left_unseen_end_where_their_exception_is_caught(vm: &Vm<'_>) -> Result<
 
 fn calls_left_unseen_end_where_a_virtual_thread_catches(vm: &Vm<'_>) -> Result<(), String> {
     exits_where_exceptions_are_caught(vm, "virtual", "virtual=own")
+}
+
+/// An exception passes a handler in each frame of a deep recursion.
+fn exceptions_cost_time_in_proportion_to_the_depth(vm: &Vm<'_>) -> Result<(), String> {
+    let alone = vm.java("Unwinding")?.agent("counter", "events=1+3")?;
+    let two = vm.java("Unwinding")?.agent("counter", "events=1+3")?;
+    let two = two.another_agent("empty", "events=1+3")?;
+    for java in [alone, two] {
+        let java = java.settings("include=Unwinding*").argument("1000").argument("16000");
+        let outcome = java.run()?;
+        let lines = outcome.expects.all();
+        equal("measurements", lines.len(), 8)?;
+        for pair in lines.chunks(2) {
+            let (shallow, deep) = (pair[0].int("ns")?, pair[1].int("ns")?);
+            ensure!(deep < 4 * shallow, "{} {}", pair[0], pair[1]);
+        }
+    }
+    Ok(())
 }
 
 fn too_large_a_method(vm: &Vm<'_>) -> Result<(), String> {

@@ -7,7 +7,7 @@ use crate::jvm::{Jni, WeakRef};
 use crate::lock::Lock;
 use jni_sys::{_jmethodID, jmethodID, jobject};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 /// For each agent, the open calls of one thread. Only the thread itself changes them.
 #[derive(Default)]
@@ -88,27 +88,27 @@ impl OpenCalls {
     }
 
     /// Closes the calls inside the call of this method that has caught an exception. The exception has ended all of
-    /// them; they are passed to `lost` as by [`Self::exit`]. `frames` is called only if several calls of the method
-    /// are open. If the innermost of them may have ended too, `frames` returns the number of frames that the method
-    /// has on the stack: the innermost of these has caught the exception.
+    /// them; they are passed to `lost` as by [`Self::exit`]. If the innermost call of the method may have ended too,
+    /// `frames` returns the frames that the method has on the stack, outermost first: the innermost of these has caught
+    /// the exception. A frame is true if it is that of a constructor whose call of `super()` or `this()` has returned,
+    /// because its exit will be reported. `frames` is called only if several calls of the method are open.
     pub fn go_on<M>(
         &self,
         agent: &Agent,
         number: u32,
-        frames: impl FnOnce() -> Option<usize>,
+        frames: Option<impl FnOnce() -> Vec<bool>>,
         method: impl Fn(u32) -> M,
         mut lost: impl FnMut(M),
     ) {
         let OfAgent { stack, aside } = self.of(agent);
-        let mut inside = match stack.count_of(number) {
-            0 if aside.load(Ordering::Relaxed) == 0 => return,
+        let mut inside = match (stack.last_of(number), frames) {
+            (None, _) if aside.load(Ordering::Relaxed) == 0 => return,
             // The call is one of those in unknown order.
-            0 => usize::MAX,
-            1 => stack.count_inside(number, usize::MAX),
-            _ => {
-                let on_stack = frames().filter(|frames| *frames > 0);
-                stack.count_inside(number, on_stack.unwrap_or(usize::MAX))
+            (None, _) => usize::MAX,
+            (Some((_, false)), Some(frames)) if stack.count_of(number) > 1 => {
+                stack.count_inside(number, &frames())
             }
+            (Some((inside, _)), _) => inside,
         };
         while inside > 0
             && let Some(innermost) = stack.last()
@@ -122,11 +122,15 @@ impl OpenCalls {
 
     /// Returns true if this `StackOverflowError` is not the last one that the thread has caught. While the same error
     /// ends one method after the other, no further exit report is lost: an error in a report would have replaced it.
+    /// After a new error the exit of any constructor may be lost.
     pub fn is_new_overflow(&self, jni: Jni, error: jobject) -> bool {
         let before = self.overflow.lock().take();
         let is_same = |before: &WeakRef| jni.same_object(before.get_alive(), error);
         let known = before.filter(is_same);
         let is_new = known.is_none();
+        if is_new {
+            self.of_agents.iter().for_each(|of_agent| of_agent.stack.forget_constructed());
+        }
         *self.overflow.lock() = known.or_else(|| Some(WeakRef::new(jni, error)));
         is_new
     }
@@ -181,6 +185,8 @@ struct Stack {
 struct Call {
     /// The number that rewritten code passes for the method.
     number: AtomicU32,
+    /// True if this is a constructor whose call of `super()` or `this()` is known to have returned.
+    is_constructed: AtomicBool,
     /// The method, NULL if its class may have to be announced at the exit.
     method: AtomicPtr<_jmethodID>,
 }
@@ -199,7 +205,11 @@ const MOST: usize = 1 << 24;
 
 impl Call {
     const fn unused() -> Self {
-        Self { number: AtomicU32::new(BOTTOM), method: AtomicPtr::new(ptr::null_mut()) }
+        Self {
+            number: AtomicU32::new(BOTTOM),
+            is_constructed: AtomicBool::new(false),
+            method: AtomicPtr::new(ptr::null_mut()),
+        }
     }
 
     fn has(&self, number: u32) -> bool {
@@ -225,6 +235,7 @@ impl Stack {
             // SAFETY: `top` is not the last place of the array, which only this thread replaces.
             let call = unsafe { &*above };
             call.number.store(number, Ordering::Relaxed);
+            call.is_constructed.store(false, Ordering::Relaxed);
             call.method.store(method, Ordering::Relaxed);
             self.top.store(above, Ordering::Release);
         }
@@ -282,7 +293,7 @@ impl Stack {
 
     /// Returns true if a call with this number is open.
     fn has(&self, number: u32) -> bool {
-        self.last() == Some(number) || self.count_of(number) > 0
+        self.last_of(number).is_some()
     }
 
     /// Returns how many open calls have this number.
@@ -290,13 +301,36 @@ impl Stack {
         self.with_all(|calls| calls.iter().filter(|call| call.has(number)).count())
     }
 
-    /// Returns how many calls are open inside a call with this number: inside the `nth` of them from the outermost, or
-    /// the last one if there are fewer.
-    fn count_inside(&self, number: u32, nth: usize) -> usize {
+    /// Returns how many calls are open inside the last call with this number, and its `is_constructed`. Takes time in
+    /// proportion to the calls inside.
+    fn last_of(&self, number: u32) -> Option<(usize, bool)> {
         self.with_all(|calls| {
-            let of_number = (0..calls.len()).filter(|at| calls[*at].has(number));
-            of_number.take(nth).last().map_or(0, |at| calls.len() - at - 1)
+            let (inside, call) =
+                calls.iter().rev().enumerate().find(|(_, call)| call.has(number))?;
+            Some((inside, call.is_constructed.load(Ordering::Relaxed)))
         })
+    }
+
+    /// Returns how many calls are open inside the call with this number that belongs to the last of these frames, or
+    /// inside the last call if there is no frame. Sets `is_constructed` of the calls, unless some of the frames have no
+    /// call.
+    fn count_inside(&self, number: u32, frames: &[bool]) -> usize {
+        self.with_all(|calls| {
+            let all = || calls.iter().enumerate().filter(|(_, call)| call.has(number));
+            if all().count() >= frames.len() {
+                for ((_, call), is_constructed) in all().zip(frames) {
+                    call.is_constructed.store(*is_constructed, Ordering::Relaxed);
+                }
+            }
+            let frames = if frames.is_empty() { usize::MAX } else { frames.len() };
+            all().take(frames).last().map_or(0, |(at, _)| calls.len() - at - 1)
+        })
+    }
+
+    fn forget_constructed(&self) {
+        self.with_all(|calls| {
+            calls.iter().for_each(|call| call.is_constructed.store(false, Ordering::Relaxed));
+        });
     }
 
     fn forget_methods(&self) {
@@ -385,8 +419,13 @@ mod tests {
 
     /// Returns the exits that an agent gets when a call of method 7 catches an exception, and the calls open then.
     fn caught(calls: &OpenCalls, frames: Option<usize>) -> (Vec<u32>, Vec<u32>) {
+        caught_by(calls, frames.map(|frames| vec![false; frames]))
+    }
+
+    fn caught_by(calls: &OpenCalls, frames: Option<Vec<bool>>) -> (Vec<u32>, Vec<u32>) {
         let mut exits = Vec::new();
-        calls.go_on(agents::get(0), 7, || frames, |method| method, |lost| exits.push(lost));
+        let frames = frames.map(|frames| || frames);
+        calls.go_on(agents::get(0), 7, frames, |method| method, |lost| exits.push(lost));
         (exits, calls.numbers().collect())
     }
 
@@ -411,6 +450,21 @@ mod tests {
         // The entries of some frames may not have been sent.
         assert_eq!(caught(&entered(open), Some(4)).1, [7, 1, 7, 8, 7]);
         assert_eq!(caught(&entered([1, 7, 9]), Some(0)).1, [1, 7]);
+    }
+
+    #[test]
+    fn frames_are_counted_once_for_constructors_that_report_their_exit() {
+        let calls = entered([7, 7, 7, 7, 9]);
+        assert_eq!(caught_by(&calls, Some(vec![true, false, true])).1, [7, 7, 7]);
+        // The innermost reports its exit, so no frame is missing.
+        calls.enter(agents::get(0), 9, method(9));
+        assert_eq!(caught_by(&calls, Some(vec![true])).1, [7, 7, 7]);
+        // The next one is in its call of another constructor.
+        assert_eq!(exits(&calls, &[7]), [7]);
+        assert_eq!(caught_by(&calls, Some(vec![true])).1, [7]);
+        // This is another call than the one with a frame before.
+        calls.enter(agents::get(0), 7, method(7));
+        assert_eq!(caught_by(&calls, Some(vec![true])).1, [7]);
     }
 
     #[test]

@@ -95,8 +95,9 @@ pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
     }
 }
 
-/// Counts the current thread's frames of the method with this ID.
-pub fn count_of(jni: Jni, id: jmethodID) -> usize {
+/// Finds the current thread's frames of the method with this ID, outermost first. A frame is true if it is that of a
+/// constructor whose call of `super()` or `this()` has returned.
+pub fn constructed(jni: Jni, id: jmethodID) -> Vec<bool> {
     let mut room = vec![MaybeUninit::uninit(); 64 * AT_ONCE];
     let found = loop {
         let found = walk(0, &mut room).len();
@@ -109,7 +110,12 @@ pub fn count_of(jni: Jni, id: jmethodID) -> usize {
     let frames: &[jvmtiFrameInfo] = unsafe { room[..found].assume_init_ref() };
     let is_version = |method| methods::of(jni, method).is_some_and(|known| known.id() == id);
     let is_it = |frame: &&jvmtiFrameInfo| frame.method == id || is_version(frame.method);
-    frames.iter().filter(is_it).count()
+    let is_constructed = |frame: &jvmtiFrameInfo| {
+        let own_call = methods::as_it_is(jni, frame.method, true)?.0.own_call(frame.method)?;
+        Some(frame.location > own_call)
+    };
+    let of_method = frames.iter().rev().filter(is_it);
+    of_method.map(|frame| is_constructed(frame).unwrap_or_default()).collect()
 }
 
 const AT_ONCE: usize = 16;

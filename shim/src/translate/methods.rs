@@ -220,10 +220,11 @@ fn caught_after_losses(jni: Jni, number: jint, constructs: bool, overflow: Optio
     let calls = &thread.calls;
     let may_be_left = constructs || overflow.is_some_and(|error| calls.is_new_overflow(jni, error));
     short_cut::prepare(jni, &thread, number as usize, |method| {
-        let frames = || may_be_left.then(|| frames::count_of(jni, method.id));
+        let frames_of = || frames::constructed(jni, method.id);
         for agent in agents::all() {
             let known = |number| method_numbers::reported(number as usize);
             let lost = |method| exit_lost(jni, &thread, agent, method);
+            let frames = may_be_left.then_some(frames_of);
             calls.go_on(agent, number as u32, frames, known, lost);
         }
     });

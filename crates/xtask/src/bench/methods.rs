@@ -1,5 +1,5 @@
 //! Measures the cost of METHOD_ENTRY and METHOD_EXIT: of a call, compared with code instrumented by hand and with
-//! JVMTI's own events; of a constructor; and of the startup of a program, whose classes are all rewritten.
+//! JVMTI's own events; of a constructor; of an exception by its depth; and of the startup of a program, whose classes are all rewritten.
 
 use std::process::Command;
 
@@ -91,6 +91,45 @@ fn constructors(jdk: &Jdk, threads: &str) -> Result<(), String> {
         Side { name: "shim, ENTRY2 + EXIT", run: Box::new(|| run(&[&receivers])) },
         Side { name: "the same, -Xint", run: Box::new(|| run(&[&receivers, "-Xint"])) },
         Side { name: "no agent", run: Box::new(|| run(&[])) },
+    ];
+    compare(&figures, &sides, ROUNDS)
+}
+
+/// Measures the CPU time of exceptions that pass a handler in each frame. It grows with the depth raised to the printed
+/// exponent.
+pub fn exceptions(jdk: &Jdk) -> Result<(), String> {
+    const DEPTHS: [f64; 2] = [8_000.0, 64_000.0];
+    let classes = build::classes(8)?;
+    let (one, other) = (counting(jdk, "1+3")?, program::shim(jdk, "empty", "events=1+3")?);
+    let run = |options: &[&str]| {
+        let depths = DEPTHS.map(|depth| depth.to_string());
+        let program = ["-cp", &classes, "Unwinding", &depths[0], &depths[1]];
+        let printed = program::run(Command::new(jdk.java()).args(options).args(program))?;
+        let mut figures = Vec::new();
+        for passes in ["methods", "constructors"] {
+            let key =
+                |depth| format!("passes={passes} exception=StackOverflowError depth={depth} ns=");
+            let [shallow, deep] = [key(&depths[0]), key(&depths[1])];
+            let costs = printed.numbers(&[&shallow, &deep])?;
+            let exponent = 1.0 + (costs[1] / costs[0]).log(DEPTHS[1] / DEPTHS[0]);
+            figures.extend([costs[0], costs[1], exponent]);
+        }
+        Ok(figures)
+    };
+    let cost = |name| Figure { name, digits: 0, cost: true };
+    let exponent = |name| Figure { name, digits: 2, cost: false };
+    let figures = [
+        cost("StackOverflowError through 8,000 methods, ns a frame"),
+        cost("StackOverflowError through 64,000 methods, ns a frame"),
+        exponent("exponent of the depth"),
+        cost("StackOverflowError through 8,000 constructors, ns a frame"),
+        cost("StackOverflowError through 64,000 constructors, ns a frame"),
+        exponent("exponent of the depth, constructors"),
+    ];
+    let sides = [
+        Side { name: "no agent", run: Box::new(|| run(&[])) },
+        Side { name: "shim, ENTRY + EXIT", run: Box::new(|| run(&[&one])) },
+        Side { name: "the same, two agents", run: Box::new(|| run(&[&one, &other])) },
     ];
     compare(&figures, &sides, ROUNDS)
 }

@@ -44,6 +44,11 @@ const BENCHES: &[Bench] = &[
     },
     Bench { name: "dump", about: "heap dumps of up to eight million objects", run: dump::run },
     Bench {
+        name: "exceptions",
+        about: "exceptions in deep recursions with method events, and how the cost grows with the depth",
+        run: methods::exceptions,
+    },
+    Bench {
         name: "hprof",
         about: "real programs with HPROF, compared with JFR and with agents that only count",
         run: hprof::run,
