@@ -8,10 +8,15 @@ use fixture::{
 };
 use jvmpi_formats::profile::heap::{self, Elements, Objects, Primitives, Record};
 use jvmpi_formats::profile::{
-    self, BinaryWriter, ClassSerial, Encoding, File, NameId, ObjectId, Profile, Section,
-    ThreadSerial, TraceSerial, Type, Version, Writer,
+    self, BinaryWriter, ClassSerial, Encoding, File, Frame, Line, Method, NameId, ObjectId,
+    Profile, Section, ThreadSerial, TraceSerial, Type, Version, Writer,
 };
 use std::io::{self, Write};
+
+/// Returns the ID of the class that the writer adds after `nth` others.
+fn added_class(nth: u64) -> u64 {
+    (i64::MAX as u64 & !0xf) - 16 * nth
+}
 
 /// Returns the whole fixture as a binary file.
 fn written(version: Version) -> Vec<u8> {
@@ -83,11 +88,19 @@ fn what_was_written_is_read() {
         let dump = read.heap_dumps().next_back().unwrap();
         let mut expected = Vec::new();
         heap_records(&mut |record| {
-            expected.push(show(record));
+            // The class of the array, which the profile does not have, is added.
+            let id = format!("array_class: ObjectId({})", added_class(1));
+            expected.push(show(record).replace("array_class: ObjectId(0)", &id));
             Ok(())
         })
         .unwrap();
-        assert_eq!(shown_records(&file, dump), (expected, Ok(())));
+        let (mut records, end) = shown_records(&file, dump);
+        let added = records.pop().unwrap();
+        assert!(
+            added.contains("name: \"[Ljava.lang.Object;\", superclass: ObjectId(256)"),
+            "{added}"
+        );
+        assert_eq!((records, end), (expected, Ok(())));
     }
 }
 
@@ -125,7 +138,12 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
         assert!(profile.sections.len() <= whole.profile().sections.len());
         if let Some(dump) = profile.heap_dumps().next() {
             let (read, end) = shown_records(&file, dump);
-            assert_eq!(read, records[..read.len()]);
+            // The class of an array's elements is known by the record of the array's class, at the end.
+            let array = "class: ObjectId(256), class_name: \"java.lang.Object\"";
+            let unknown = "class: ObjectId(0), class_name: \"java.lang.Object\"";
+            for (read, record) in read.iter().zip(&records) {
+                assert!(read == record || *read == record.replace(array, unknown), "{read}");
+            }
             if profile.sections.len() == 1 {
                 seen.push((read.len(), end.is_ok()));
             }
@@ -304,15 +322,19 @@ fn times_go_on_when_their_field_wraps_around() {
 /// The classes of arrays of references in a heap dump: of the elements, its name, and the array's.
 type ArrayClasses = Vec<(u64, String, u64)>;
 
-/// Writes a dump of these arrays in a profile with the classes, each with its loader, and reads it.
-fn arrays_read(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> ArrayClasses {
+/// Writes a dump of these arrays in a profile with the classes, each with its loader.
+fn arrays_file(
+    classes: &[(u64, &str, u64)],
+    arrays: &[(u64, &str, u64)],
+    version: Version,
+) -> File {
     let mut profile = Profile::default();
     for (serial, (object, name, _)) in (1..).zip(classes) {
         let name = profile.names.intern(name);
         let (serial, object, trace) = (ClassSerial(serial), ObjectId(*object), TraceSerial(0));
         profile.classes.insert(profile::Class { serial, object, name, trace, unloaded: false });
     }
-    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_2).unwrap();
+    let mut writer = BinaryWriter::new(Vec::new(), &profile, version).unwrap();
     let mut records = |each: &mut profile::EachRecord<'_>| {
         for (id, name, loader) in classes {
             let (id, loader) = (ObjectId(*id), ObjectId(*loader));
@@ -332,7 +354,12 @@ fn arrays_read(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> Arr
         Ok(())
     };
     writer.heap_dump(&profile, &heap_dump(), &mut records).unwrap();
-    let file = File::from_bytes(writer.into_inner()).unwrap();
+    File::from_bytes(writer.into_inner()).unwrap()
+}
+
+/// Returns the arrays of a dump that is written and read.
+fn arrays_read(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> ArrayClasses {
+    let file = arrays_file(classes, arrays, Version::V1_0_2);
     let mut read = Vec::new();
     let dump = file.profile().heap_dumps().next().unwrap();
     file.heap(dump)
@@ -357,9 +384,69 @@ fn the_class_of_an_array_and_that_of_its_elements_are_told_apart() {
     let twice = [(16, "a.X", 7), (17, "a.X", 8), (32, "[La.X;", 7), (33, "[La.X;", 8)];
     let arrays = [(17, "a.X", 33), (16, "a.X", 32)];
     assert_eq!(arrays_read(&twice, &arrays), [read(17, "a.X", 33), read(16, "a.X", 32)]);
-    // If there are several, the file has the class of the elements.
-    let arrays = [(17, "a.X", 0)];
-    assert_eq!(arrays_read(&twice, &arrays), [read(17, "a.X", 0)]);
+    // If there are several, or none, the file has a class of its own for the arrays.
+    let arrays = [(17, "a.X", 0), (17, "a.X", 0)];
+    assert_eq!(arrays_read(&twice, &arrays), [(); 2].map(|()| read(17, "a.X", added_class(0))));
     let arrays = [(64, "[I", 0)];
-    assert_eq!(arrays_read(&classes, &arrays), [read(64, "[I", 0)]);
+    assert_eq!(arrays_read(&classes, &arrays), [read(64, "[I", added_class(0))]);
+}
+
+#[test]
+fn added_classes_of_arrays_are_in_dumps_of_both_versions() {
+    let classes = [(8, "java.lang.Object", 0), (16, "a.X", 7), (32, "[La.X;", 7)];
+    for version in [Version::V1_0_1, Version::V1_0_2] {
+        let file = arrays_file(&classes, &[(16, "a.X", 0), (32, "[La.X;", 0)], version);
+        let mut added = Vec::new();
+        file.heap(file.profile().heap_dumps().next().unwrap())
+            .records(|record| {
+                if let Record::Class(class) = record
+                    && class.id.0 > 100
+                {
+                    added.push((class.name.to_owned(), class.superclass.0, class.loader.0));
+                }
+                Ok::<(), profile::Error>(())
+            })
+            .unwrap();
+        assert_eq!(added, [("[[La.X;".to_owned(), 8, 7)], "{version:?}");
+    }
+}
+
+#[test]
+fn an_array_with_its_element_class_leaves_other_arrays_as_they_are() {
+    let classes = [(16, "a.X", 7), (32, "[La.X;", 7), (17, "b.X", 7), (33, "[Lb.X;", 7)];
+    // Earlier versions wrote such files.
+    let arrays = [(16, "a.X", 32), (17, "b.X", 33), (0, "b.X", 17)];
+    let read = arrays_read(&classes, &arrays);
+    let names: Vec<_> = read.iter().map(|(class, name, _)| (*class, name.as_str())).collect();
+    assert_eq!(names, [(16, "a.X"), (17, "b.X"), (17, "b.X")]);
+}
+
+#[test]
+fn classes_that_are_known_by_name_alone_get_ids_of_their_own() {
+    let mut profile = Profile::default();
+    let frames = ["a.X", "b.X"].map(|class| {
+        let class = profile.names.intern(class);
+        let method = profile.methods.intern(Method { class, ..Method::default() });
+        profile.frames.intern(Frame { method, line: Line::Unknown })
+    });
+    profile.traces.intern(ThreadSerial(0), &frames);
+    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_2).unwrap();
+    writer.traces(&profile).unwrap();
+    let file = File::from_bytes(writer.into_inner()).unwrap();
+    let mut ids: Vec<_> = file.profile().classes.iter().map(|class| class.object.0).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [added_class(1), added_class(0)]);
+    // Of a file with such classes, further ones get other IDs.
+    let mut again = file.into_profile();
+    let class = again.names.intern("c.X");
+    let method = again.methods.intern(Method { class, ..Method::default() });
+    again.frames.intern(Frame { method, line: Line::Unknown });
+    let mut writer = BinaryWriter::new(Vec::new(), &again, Version::V1_0_2).unwrap();
+    writer.traces(&again).unwrap();
+    let file = File::from_bytes(writer.into_inner()).unwrap();
+    let classes = &file.profile().classes;
+    assert_eq!(
+        (classes.iter().len(), classes.of_object(ObjectId(added_class(2))).is_some()),
+        (3, true)
+    );
 }

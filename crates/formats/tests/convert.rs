@@ -52,7 +52,7 @@ fn text_of_a_binary_file_has_what_text_can_have() {
     for line in [
         "THREAD END (id = 2)\n",
         "\tMain$$Lambda/0x00007f3768000c38.run(:Compiled method)\n",
-        "HEAP DUMP BEGIN (6 objects, 64 bytes) ",
+        "HEAP DUMP BEGIN (7 objects, 64 bytes) ",
         "OBJ 200 (sz=28, trace=1, class=Main@110)",
         "\tlonger_name\t210",
         "    1 60.00% 60.00%     2400   24    7000   70     1 java.lang.String",

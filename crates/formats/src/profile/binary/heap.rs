@@ -9,7 +9,7 @@ use crate::profile::heap::{
     Root, RootKind,
 };
 use crate::profile::model::{HeapDump, ObjectId, Profile, ThreadSerial, TraceSerial};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
 /// Reads the records of one heap dump.
@@ -33,7 +33,7 @@ impl<'a> HeapReader<'a> {
         let names = Names { ids, profile };
         let mut layouts = Layouts::default();
         let mut loaders = FxHashMap::default();
-        let mut elements_are_named = false;
+        let mut array_records = FxHashSet::default();
         let mut scratch = Scratch::default();
         for mut cursor in parts(all, dump) {
             // An unreadable record ends the second pass too, which reports it.
@@ -47,18 +47,14 @@ impl<'a> HeapReader<'a> {
                         layouts.add(id, superclass, &scratch.fields);
                     }
                     Encoded::Whole(Record::Objects(array)) => {
-                        let name = names.of_class(array.class);
-                        elements_are_named |= !name.is_empty() && element_name(name).is_none();
+                        array_records.insert(array.class);
                     }
                     _ => {}
                 }
             }
         }
         layouts.link();
-        let array_classes = match elements_are_named {
-            true => ArrayClasses::AreNotTold,
-            false => ArrayClasses::of(names, &loaders),
-        };
+        let array_classes = ArrayClasses::of(names, &array_records, &loaders);
         Self { all, dump, names, layouts, array_classes }
     }
 
@@ -73,7 +69,7 @@ impl<'a> HeapReader<'a> {
             while !cursor.is_at_end() {
                 match self.names.encoded(&mut cursor, &mut scratch)? {
                     Encoded::Whole(Record::Objects(mut array)) => {
-                        self.array_classes.complete(&mut array, self.names);
+                        self.array_classes.complete(&mut array);
                         each(&Record::Objects(array))?;
                     }
                     Encoded::Whole(record) => each(&record)?,
@@ -276,9 +272,23 @@ enum ArrayClasses {
 }
 
 impl ArrayClasses {
-    /// Finds the class of the elements for each class of arrays by its name and loader.
-    fn of(names: Names<'_>, loaders: &FxHashMap<ObjectId, ObjectId>) -> Self {
+    /// Finds the class of the elements for each class of arrays by its name and loader. `records` are the classes
+    /// in the records of arrays of references. If fewer than half of them are classes of arrays, these are
+    /// elements too: each program has arrays of more classes than arrays of arrays.
+    fn of(
+        names: Names<'_>,
+        records: &FxHashSet<ObjectId>,
+        loaders: &FxHashMap<ObjectId, ObjectId>,
+    ) -> Self {
         let named = |id: &ObjectId| names.of_class(*id);
+        let (arrays, others): (Vec<_>, Vec<_>) = records
+            .iter()
+            .map(named)
+            .filter(|name| !name.is_empty())
+            .partition(|name| element_name(name).is_some());
+        if arrays.len() < others.len() {
+            return Self::AreNotTold;
+        }
         let classes: FxHashMap<_, _> =
             loaders.iter().map(|(id, loader)| ((named(id), *loader), *id)).collect();
         let elements = loaders.iter().filter_map(|(id, loader)| {
@@ -288,11 +298,14 @@ impl ArrayClasses {
         Self::AreTold(elements.collect())
     }
 
-    /// Sets both classes of an array from the class in its record.
-    fn complete<'a>(&self, array: &mut Objects<'a>, names: Names<'a>) {
-        if let Self::AreTold(elements) = self {
+    /// Sets both classes of an array from the class in its record. A class that is not one of arrays is that of
+    /// the elements in each file.
+    fn complete(&self, array: &mut Objects<'_>) {
+        let Self::AreTold(elements) = self else { return };
+        let element = element_name(array.class_name);
+        if element.is_some() || array.class_name.is_empty() {
             array.array_class = array.class;
-            array.class_name = element_name(names.of_class(array.class)).unwrap_or("");
+            array.class_name = element.unwrap_or("");
             array.class = elements.get(&array.class).copied().unwrap_or_default();
         }
     }

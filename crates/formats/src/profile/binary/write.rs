@@ -15,6 +15,9 @@ use std::io::{self, Write};
 
 /// The size of an ID in bytes in the files that are written.
 const ID: usize = 8;
+/// The largest ID that the writer assigns; the next one is smaller. No VM has objects there, and the ID is
+/// positive for readers that take it for signed.
+const LAST_ID: u64 = (i64::MAX as u64) & !0xf;
 /// The number of bytes of a heap dump that are collected for one segment.
 const SEGMENT: usize = 1 << 20;
 
@@ -44,10 +47,14 @@ pub struct BinaryWriter<W> {
     traces: usize,
     /// The classes by their names: methods know the names.
     class_named: FxHashMap<NameId, ClassSerial>,
-    /// The number of classes that are not in the profile.
-    known_by_name: u32,
+    /// The number of classes that the writer has added to those of the profile.
+    added: u32,
     /// The classes of arrays by those of their elements.
     array_classes: FxHashMap<ObjectId, ObjectId>,
+    /// Those of them that are not in the profile, before the class of the elements.
+    added_array_classes: Vec<(ObjectId, ObjectId)>,
+    /// The loaders of the classes in heap dumps.
+    loaders: FxHashMap<ObjectId, ObjectId>,
 }
 
 impl<W: Write> BinaryWriter<W> {
@@ -70,8 +77,10 @@ impl<W: Write> BinaryWriter<W> {
             frames: 0,
             traces: 0,
             class_named: FxHashMap::default(),
-            known_by_name: 0,
+            added: 0,
             array_classes: FxHashMap::default(),
+            added_array_classes: Vec::new(),
+            loaders: FxHashMap::default(),
         };
         if let Some(settings) = profile.settings {
             let mut flags = 0;
@@ -139,39 +148,105 @@ impl<W: Write> BinaryWriter<W> {
         Ok(())
     }
 
-    /// Returns the class with this name. One that is known by its name alone, as in text, gets a number from
-    /// the other end.
-    fn class_named(&mut self, name: NameId) -> io::Result<ClassSerial> {
+    /// Returns the class with this name. One that is known by its name alone, as in text, is added.
+    fn class_named(&mut self, profile: &Profile, name: NameId) -> io::Result<ClassSerial> {
         if let Some(serial) = self.class_named.get(&name) {
             return Ok(*serial);
         }
-        let serial = ClassSerial(u32::MAX - self.known_by_name);
-        self.known_by_name += 1;
-        self.class_named.insert(name, serial);
-        self.load_class(&Class {
-            serial,
-            object: ObjectId(0),
+        let class = self.added_class(profile, name);
+        self.class_named.insert(name, class.serial);
+        self.load_class(&class)?;
+        Ok(class.serial)
+    }
+
+    /// Returns a class that is not in the profile. Its number and its ID count down from the largest ones:
+    /// readers distinguish classes by their IDs.
+    fn added_class(&mut self, profile: &Profile, name: NameId) -> Class {
+        // A file that this writer has written has such classes, too.
+        while profile.classes.get(ClassSerial(u32::MAX - self.added)).is_some() {
+            self.added += 1;
+        }
+        let added = self.added;
+        self.added += 1;
+        Class {
+            serial: ClassSerial(u32::MAX - added),
+            object: ObjectId(LAST_ID - 16 * u64::from(added)),
             name,
             trace: TraceSerial(0),
             unloaded: false,
-        })?;
-        Ok(serial)
+        }
     }
 
-    /// Returns the record as the file has it. Today's readers expect the array's class in an array of
-    /// references. If that is unknown, and there is not exactly one of its name, the class of the elements is
-    /// written.
-    fn with_array_class<'r>(&mut self, profile: &Profile, record: &Record<'r>) -> Record<'r> {
-        let Record::Objects(mut array) = *record else { return *record };
-        let element = array.class;
-        array.class = match array.array_class {
-            ObjectId(0) => *self
-                .array_classes
-                .entry(element)
-                .or_insert_with(|| array_class(profile, array.class_name).unwrap_or(element)),
-            told => told,
+    /// Returns the record as the file has it: readers expect the array's class in an array of references. It is
+    /// added if it is unknown and there is not exactly one of its name.
+    fn with_array_class<'r>(
+        &mut self,
+        profile: &Profile,
+        record: &Record<'r>,
+    ) -> io::Result<Record<'r>> {
+        let mut array = match *record {
+            Record::Objects(array) => array,
+            Record::Class(class) => {
+                self.loaders.insert(class.id, class.loader);
+                return Ok(*record);
+            }
+            _ => return Ok(*record),
         };
-        Record::Objects(array)
+        let element = array.class;
+        array.class = match (array.array_class, self.array_classes.get(&element)) {
+            (ObjectId(0), Some(known)) => *known,
+            (ObjectId(0), None) => {
+                let class = self.array_class(profile, element, array.class_name)?;
+                self.array_classes.insert(element, class);
+                class
+            }
+            (known, _) => known,
+        };
+        Ok(Record::Objects(array))
+    }
+
+    /// Returns the class of arrays of this class. A class without a name or an ID stands for its arrays, too.
+    fn array_class(
+        &mut self,
+        profile: &Profile,
+        element: ObjectId,
+        element_name: &str,
+    ) -> io::Result<ObjectId> {
+        if element_name.is_empty() || element == ObjectId(0) {
+            return Ok(element);
+        }
+        let name = match element_name.strip_prefix('[') {
+            Some(_) => format!("[{element_name}"),
+            None => format!("[L{element_name};"),
+        };
+        if let Some(class) = class_of_name(profile, &name) {
+            return Ok(class);
+        }
+        // The profile has no entry for the name, so that the name gets the ID of the class.
+        let Class { serial, object: id, .. } = self.added_class(profile, NameId::EMPTY);
+        self.record(tag::UTF8, |body| {
+            body.id(id);
+            body.extend_from_slice(name.as_bytes());
+        })?;
+        self.record(tag::LOAD_CLASS, |body| {
+            body.u4(serial.0);
+            body.id(id);
+            body.u4(0);
+            body.id(id);
+        })?;
+        self.added_array_classes.push((id, element));
+        Ok(id)
+    }
+
+    /// Returns the records of the classes that are added to a heap dump, which come last: then all loaders are
+    /// known.
+    fn added_records(&self, profile: &Profile) -> Vec<Record<'static>> {
+        let superclass = class_of_name(profile, "java.lang.Object").unwrap_or_default();
+        let record = |(id, element): &(ObjectId, ObjectId)| {
+            let loader = self.loaders.get(element).copied().unwrap_or_default();
+            Record::Class(heap::Class { id: *id, superclass, loader, ..heap::Class::default() })
+        };
+        self.added_array_classes.iter().map(record).collect()
     }
 
     fn load_class(&mut self, class: &Class) -> io::Result<()> {
@@ -242,14 +317,18 @@ impl<W: Write> BinaryWriter<W> {
     ) -> io::Result<()> {
         let mut length = 0;
         records(&mut |record| {
+            // Writes the classes that are added, which precede the dump.
+            self.with_array_class(profile, record)?;
             length += encoded_length(record);
             Ok(())
         })?;
+        let added = self.added_records(profile);
+        length += added.iter().map(encoded_length).sum::<u64>();
         self.header(tag::HEAP_DUMP, length)?;
         let mut left = length;
         let mut head = Vec::new();
-        records(&mut |record| {
-            let record = self.with_array_class(profile, record);
+        let mut write = |record: &Record<'_>| {
+            let record = self.with_array_class(profile, record)?;
             head.clear();
             encode(&mut head, profile, &record)?;
             let tail = tail(&record, u64::MAX);
@@ -258,7 +337,9 @@ impl<W: Write> BinaryWriter<W> {
                 .ok_or_else(|| invalid("a heap dump has changed while it was written"))?;
             self.out.write_all(&head)?;
             tail.write(&mut self.out)
-        })?;
+        };
+        records(&mut write)?;
+        added.iter().try_for_each(write)?;
         if left == 0 {
             Ok(())
         } else {
@@ -273,39 +354,50 @@ impl<W: Write> BinaryWriter<W> {
         records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut segment = Vec::with_capacity(SEGMENT);
-        records(&mut |record| {
-            let record = self.with_array_class(profile, record);
-            let start = segment.len();
-            encode(&mut segment, profile, &record)?;
-            let room = u64::from(u32::MAX) - (segment.len() - start) as u64;
-            let tail = tail(&record, room);
-            if let Some(length) = tail.shortened {
-                // The length is the u4 before the class or the type of the elements.
-                let at = start + 1 + ID + 4;
-                segment[at..at + 4].copy_from_slice(&length.to_be_bytes());
-            }
-            if segment.len() as u64 + tail.length() <= SEGMENT as u64 {
-                return tail.write(&mut segment);
-            }
-            // The bytes before go out first, and a record that is larger than a segment goes out on its own.
-            if start > 0 {
-                self.header(tag::HEAP_DUMP_SEGMENT, start as u64)?;
-                self.out.write_all(&segment[..start])?;
-                segment.drain(..start);
-            }
-            if segment.len() as u64 + tail.length() <= SEGMENT as u64 {
-                return tail.write(&mut segment);
-            }
-            self.header(tag::HEAP_DUMP_SEGMENT, segment.len() as u64 + tail.length())?;
-            self.out.write_all(&segment)?;
-            segment.clear();
-            tail.write(&mut self.out)
-        })?;
+        records(&mut |record| self.segment_record(profile, record, &mut segment))?;
+        for record in self.added_records(profile) {
+            self.segment_record(profile, &record, &mut segment)?;
+        }
         if !segment.is_empty() {
             self.header(tag::HEAP_DUMP_SEGMENT, segment.len() as u64)?;
             self.out.write_all(&segment)?;
         }
         self.header(tag::HEAP_DUMP_END, 0)
+    }
+
+    /// Appends a record to the segment, which is written when it is full.
+    fn segment_record(
+        &mut self,
+        profile: &Profile,
+        record: &Record<'_>,
+        segment: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let record = self.with_array_class(profile, record)?;
+        let start = segment.len();
+        encode(segment, profile, &record)?;
+        let room = u64::from(u32::MAX) - (segment.len() - start) as u64;
+        let tail = tail(&record, room);
+        if let Some(length) = tail.shortened {
+            // The length is the u4 before the class or the type of the elements.
+            let at = start + 1 + ID + 4;
+            segment[at..at + 4].copy_from_slice(&length.to_be_bytes());
+        }
+        if segment.len() as u64 + tail.length() <= SEGMENT as u64 {
+            return tail.write(segment);
+        }
+        // The bytes before go out first, and a record that is larger than a segment goes out on its own.
+        if start > 0 {
+            self.header(tag::HEAP_DUMP_SEGMENT, start as u64)?;
+            self.out.write_all(&segment[..start])?;
+            segment.drain(..start);
+        }
+        if segment.len() as u64 + tail.length() <= SEGMENT as u64 {
+            return tail.write(segment);
+        }
+        self.header(tag::HEAP_DUMP_SEGMENT, segment.len() as u64 + tail.length())?;
+        self.out.write_all(segment)?;
+        segment.clear();
+        tail.write(&mut self.out)
     }
 }
 
@@ -338,7 +430,7 @@ impl<W: Write> Writer for BinaryWriter<W> {
         for index in self.frames..profile.frames.len() {
             let id = FrameId(index as u32);
             let Some((frame, method)) = profile.frame(id) else { continue };
-            let class = self.class_named(method.class)?;
+            let class = self.class_named(profile, method.class)?;
             self.record(tag::FRAME, |body| {
                 body.frame(id);
                 body.name(method.name);
@@ -423,13 +515,9 @@ impl<W: Write> Writer for BinaryWriter<W> {
     }
 }
 
-/// Returns the class of arrays of the class of this name, if there is exactly one.
-fn array_class(profile: &Profile, element: &str) -> Option<ObjectId> {
-    let name = match element.strip_prefix('[') {
-        Some(_) => format!("[{element}"),
-        None => format!("[L{element};"),
-    };
-    let name = profile.names.find(&name)?;
+/// Returns the class with this name, if there is exactly one.
+fn class_of_name(profile: &Profile, name: &str) -> Option<ObjectId> {
+    let name = profile.names.find(name)?;
     let mut named = profile.classes.iter().filter(|class| class.name == name && !class.unloaded);
     match (named.next(), named.next()) {
         (Some(class), None) => Some(class.object).filter(|object| *object != ObjectId(0)),
