@@ -220,6 +220,30 @@ fn a_difference_of_flame_graphs_shows_both_numbers() {
     assert!(svg.contains("<title>Main.fib (70 samples, 70.00%; +30.00%)</title>"), "{svg}");
 }
 
+#[test]
+fn a_difference_matches_hidden_classes_of_two_runs() {
+    let run = |class: &str| {
+        let mut profile = Profile::default();
+        let [class, name] = [class, "run"].map(|name| profile.names.intern(name));
+        let method = profile.methods.intern(Method { class, name, ..Method::default() });
+        let frame = profile.frames.intern(Frame { method, line: Line::Unknown });
+        let trace = profile.traces.intern(ThreadSerial(0), &[frame]);
+        let rows = vec![CpuSample { trace, samples: 10, hits: 10 }];
+        profile.sections = vec![CpuSamples { total: 10, rows, ..CpuSamples::default() }.into()];
+        profile
+    };
+    for [before, after] in [
+        ["App$$Lambda/0x00007f63880d75f8", "App$$Lambda/0x00007f63880e0000"],
+        ["App$$Lambda$14/0x0000000800c03000", "App$$Lambda$23/0x0000000800c05000"],
+    ] {
+        let mut svg = Vec::new();
+        write_difference(&run(before), &run(after), Weight::CpuSamples, &mut svg).unwrap();
+        let svg = String::from_utf8(svg).unwrap();
+        let title = "<title>App$$Lambda.run (10 samples, 100.00%; +0.00%)</title>";
+        assert!(svg.contains(title), "{svg}");
+    }
+}
+
 /// The messages of pprof's `profile.proto` that are used, read by a library for protocol buffers.
 mod proto {
     use prost::Message;

@@ -5,6 +5,7 @@ use std::io;
 use jvmpi_formats::profile::heap::{Record, type_name};
 use jvmpi_formats::profile::{
     Error, File, HeapDump, HeapReader, ObjectId, Profile, ThreadSerial, TraceSerial,
+    without_address,
 };
 use jvmpi_report::heap::{Analysis, Collector, Graph, Slot, or_unknown, references};
 
@@ -114,13 +115,13 @@ impl Tables {
     ) -> io::Result<()> {
         let Objects { graph, analysis, .. } = objects;
         let id = graph.id(number);
-        let class = graph.kind_name(graph.kind(number));
+        let class = without_address(graph.kind_name(graph.kind(number)));
         let (kind, class_id, trace) = match record {
             Record::Root(_) => return Ok(()),
             Record::Class(class) => {
                 self.classes.row(&[
                     id.into(),
-                    type_name(or_unknown(class.name)).as_str().into(),
+                    type_name(without_address(or_unknown(class.name))).as_str().into(),
                     known(class.superclass).into(),
                     known(class.loader).into(),
                     u64::from(class.instance_size).into(),

@@ -5,6 +5,7 @@ use std::{io, iter};
 
 use jvmpi_formats::profile::{
     FrameId, Line, NameId, Profile, StackId, ThreadSerial, TraceSerial, WallState, Weight, stacks,
+    without_address,
 };
 
 use crate::table::{Cell, Table};
@@ -47,7 +48,7 @@ pub fn samples(profile: &Profile, used: &mut Used, table: &mut Table) -> io::Res
                 weight.name().into(),
                 used.id(stack.frames.id()).into(),
                 thread(profile, stack.thread).as_deref().into(),
-                stack.subject.as_deref().into(),
+                stack.subject.as_deref().map(without_address).into(),
                 stack.state.map(WallState::name).into(),
                 stack.value.into(),
             ])?;
@@ -147,7 +148,7 @@ pub fn code(
         };
         frame_table.row(&[
             id(number as u64).into(),
-            name(method.class).into(),
+            without_address(name(method.class)).into(),
             name(method.name).into(),
             known(method.signature).into(),
             known(method.source).filter(|source| *source != "<Unknown>").into(),

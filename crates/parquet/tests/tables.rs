@@ -18,10 +18,11 @@ use tempfile::TempDir;
 
 const ALONE: Options<'_> = Options { host: "web-1", labels: &[], partition: false };
 
-/// Returns a file with samples, and with arrays of `length` elements that all refer to the first array.
+/// Returns a file with samples in a hidden class, and with arrays of `length` elements that all refer to the first array.
 fn file(arrays: u64, length: usize) -> Vec<u8> {
     let mut profile = Profile { created: Time(1_795_309_388_000), ..Profile::default() };
-    let [class, name] = ["app.Main", "run"].map(|name| profile.names.intern(name));
+    let [class, name] =
+        ["app.Main$$Lambda/0x00007f63880d75f8", "run"].map(|name| profile.names.intern(name));
     let method = profile.methods.intern(Method { class, name, ..Method::default() });
     let frame = profile.frames.intern(Frame { method, line: Line::Native });
     let trace = profile.traces.intern(ThreadSerial(0), &[frame, frame]);
@@ -141,7 +142,7 @@ fn tables_have_the_contents_of_the_file() {
              is_recursive: true}"
         ]
     );
-    let frame = r#"frame_id: 0, class: "app.Main", method: "run", signature: null, source: null, line: null}"#;
+    let frame = r#"frame_id: 0, class: "app.Main$$Lambda", method: "run", signature: null, source: null, line: null}"#;
     assert_eq!(without_id("frame"), [frame]);
     let array = |id: u32, retained: &str| {
         format!(

@@ -1,10 +1,8 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
-use jvmpi_formats::profile::{Profile, StackId};
+use jvmpi_formats::profile::{Profile, StackId, without_address};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-
-use super::hidden;
 
 /// A table of strings, each once.
 #[derive(Default)]
@@ -23,7 +21,7 @@ impl Strings {
 
     /// Returns the number of a class's name, which is the same for one class in several runs.
     pub(super) fn class(&mut self, name: &str) -> u32 {
-        self.number(if self.in_any_run { hidden::in_any_run(name) } else { name })
+        self.number(if self.in_any_run { without_address(name) } else { name })
     }
 
     pub(super) fn number(&mut self, string: &str) -> u32 {

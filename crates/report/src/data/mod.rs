@@ -3,7 +3,6 @@
 
 mod code;
 mod heap;
-mod hidden;
 mod monitors;
 mod shared;
 mod stacks;

@@ -11,11 +11,10 @@ use std::io::{self, Write};
 /// The share of the whole below which a frame is less than a tenth of a pixel wide.
 const INVISIBLE: f64 = 1e-4;
 
-/// Returns the values of the stacks by their names, `outermost;…;innermost`. A stack with a smaller share of the whole than
-/// `least` is part of its caller.
-fn sums(profile: &Profile, weight: Weight, least: f64) -> io::Result<BTreeMap<String, u64>> {
+/// Returns the values of the stacks by their names, `outermost;…;innermost`.
+fn sums(tree: &NameTree) -> io::Result<BTreeMap<String, u64>> {
     let mut sums = BTreeMap::new();
-    NameTree::of(profile, weight).without_less_than(least).each(|names, value| {
+    tree.each(|names, value| {
         sums.insert(names.to_owned(), value);
         Ok(())
     })?;
@@ -24,7 +23,7 @@ fn sums(profile: &Profile, weight: Weight, least: f64) -> io::Result<BTreeMap<St
 
 /// Writes a flame graph of the profile.
 pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Result<()> {
-    let stacks = sums(profile, weight, INVISIBLE)?;
+    let stacks = sums(&NameTree::of(profile, weight).without_less_than(INVISIBLE))?;
     let mut tree = Tree::default();
     stacks.iter().for_each(|(names, value)| tree.add(names, [0, *value]));
     draw(tree, false, weight, &profile.created.to_text(), out)
@@ -41,7 +40,8 @@ pub fn write_difference(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     // A frame that is invisible in one profile may be visible in the other.
-    let [old, new] = [sums(before, weight, 0.0)?, sums(after, weight, 0.0)?];
+    let sums = |profile| sums(&NameTree::in_any_run(profile, weight));
+    let [old, new] = [sums(before)?, sums(after)?];
     let mut tree = Tree::default();
     old.iter().for_each(|(names, value)| tree.add(names, [*value, 0]));
     new.iter().for_each(|(names, value)| tree.add(names, [0, *value]));

@@ -1,7 +1,8 @@
 //! The stacks of a profile as a tree of names. Stacks that differ in lines only are one.
 
 use super::made_frames::{NO_FRAMES, thread_name};
-use crate::profile::model::{FrameId, Profile, StackId, ThreadSerial};
+use crate::profile::hidden::without_address;
+use crate::profile::model::{FrameId, Profile, StackId, ThreadSerial, qualified};
 use crate::profile::printable;
 use crate::profile::weight::{Stack, Weight, stacks};
 use indexmap::{IndexMap, IndexSet};
@@ -11,6 +12,8 @@ use std::io;
 /// The tree. A node lies behind its parent; the first is below all stacks.
 #[derive(Debug)]
 pub struct NameTree {
+    /// True if the names of hidden classes have no addresses, as for a comparison with another run.
+    in_any_run: bool,
     names: IndexSet<Box<str>, FxBuildHasher>,
     /// The parents and names of nodes, and their own values.
     nodes: IndexMap<(u32, u32), u64, FxBuildHasher>,
@@ -22,7 +25,16 @@ const ROOT: u32 = 0;
 impl NameTree {
     /// Builds the tree of the stacks whose weight is not 0.
     pub fn of(profile: &Profile, weight: Weight) -> Self {
-        let mut tree = Self { names: IndexSet::default(), nodes: IndexMap::default() };
+        Self::new(profile, weight, false)
+    }
+
+    /// Builds the tree of the stacks whose weight is not 0, with names that are the same in each run of the VM.
+    pub fn in_any_run(profile: &Profile, weight: Weight) -> Self {
+        Self::new(profile, weight, true)
+    }
+
+    fn new(profile: &Profile, weight: Weight, in_any_run: bool) -> Self {
+        let mut tree = Self { in_any_run, names: IndexSet::default(), nodes: IndexMap::default() };
         tree.nodes.insert((ROOT, u32::MAX), 0);
         let mut known = Known::default();
         for stack in stacks(profile, weight) {
@@ -67,12 +79,17 @@ impl NameTree {
         if frames.is_empty() {
             node = self.child(node, NO_FRAMES);
         }
-        subject.as_ref().map_or(node, |subject| self.child(node, subject))
+        subject.as_ref().map_or(node, |subject| self.child(node, self.class(subject)))
+    }
+
+    fn class<'a>(&self, name: &'a str) -> &'a str {
+        if self.in_any_run { without_address(name) } else { name }
     }
 
     fn frame(&mut self, profile: &Profile, frame: FrameId) -> Option<u32> {
         let (_, method) = profile.frame(frame)?;
-        Some(self.name(&profile.qualified(method)))
+        let [class, name] = [method.class, method.name].map(|name| profile.names.get(name));
+        Some(self.name(&qualified(self.class(class), name)))
     }
 
     fn name(&mut self, name: &str) -> u32 {

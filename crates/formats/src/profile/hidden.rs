@@ -1,9 +1,9 @@
 //! Hidden classes, such as those of lambda expressions: their names have a part that differs in each run of the
 //! VM.
 
-/// Returns the name of a class without that part: `App$$Lambda` of `App$$Lambda/0x00007f63880d75f8` and, up to
+/// Returns the name of a class without that part, which is the same in each run: `App$$Lambda` of `App$$Lambda/0x00007f63880d75f8` and, up to
 /// JDK 20, of `App$$Lambda$14/0x0000000800c03000`.
-pub(super) fn in_any_run(name: &str) -> &str {
+pub fn without_address(name: &str) -> &str {
     let Some((class, address)) = name.rsplit_once("0x") else { return name };
     let Some(class) = class.strip_suffix(['/', '.', '+']) else { return name };
     if address.is_empty() || !address.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -17,7 +17,7 @@ pub(super) fn in_any_run(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::in_any_run;
+    use super::without_address;
 
     #[test]
     fn hidden_classes_lose_their_addresses() {
@@ -32,7 +32,7 @@ mod tests {
             ("App0x12", "App0x12"),
             ("", ""),
         ] {
-            assert_eq!(in_any_run(name), expected);
+            assert_eq!(without_address(name), expected);
         }
     }
 }
