@@ -37,6 +37,7 @@ cases![
     run_tells_whose_the_jvm_is,
     doctor_tells_what_works.on_every_jdk(),
     doctor_tests_the_internals_of_an_unknown_version.only(25),
+    record_joins_calls_that_took_hardly_any_time,
     record_tells_what_a_program_does,
     record_shows_locks,
     record_shows_elapsed_time,
@@ -253,7 +254,7 @@ fn record_tells_what_a_program_does(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("calls.txt");
     let java = vm.java("Profiled")?.argument("calls");
-    let arguments = ["record", "--calls", "-o", text(&file)?, "--"];
+    let arguments = ["record", "--calls", "--cutoff", "0", "-o", text(&file)?, "--"];
     let outcome = java.behind_jvmpi(&arguments)?.run()?;
     ensure!(summary(&outcome, &file)?.ends_with(" cpu-time"), "{}", outcome.stderr);
     equal("lines of standard error", outcome.stderr.lines().count(), 1)?;
@@ -264,6 +265,24 @@ fn record_tells_what_a_program_does(vm: &Vm<'_>) -> Result<(), String> {
         equal(method, calls_of(profile, method)?, expected.int(method)?)?;
     }
     Ok(())
+}
+
+/// The start of the JDK has tens of thousands of stacks, nearly all of them with hardly any time.
+fn record_joins_calls_that_took_hardly_any_time(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let written = |more: &[&str]| {
+        let file = vm.file("small.txt");
+        let record = [&["record", "--calls", "-o", text(&file)?], more, &["--"]].concat();
+        vm.java("Profiled")?.argument("calls").behind_jvmpi(&record)?.run()?;
+        profile(&file)?;
+        fs::read_to_string(&file).map_err(|e| e.to_string())
+    };
+    let (joined, all) = (written(&[])?, written(&["--cutoff", "0"])?);
+    let traces = |text: &str| text.matches("\nTRACE ").count();
+    ensure!(traces(&joined) < traces(&all), "{} of {}", traces(&joined), traces(&all));
+    let frames =
+        |text: &str| text.matches(" stacks below 1/10000](<Unknown>:Unknown line)").count();
+    equal("traces for small stacks", (frames(&joined), frames(&all)), (1, 0))
 }
 
 /// Locks of java.util.concurrent are included, unless the user wants none.
@@ -678,7 +697,7 @@ fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String>
     // Shells give a background process no standard input.
     let script = "exec 3<&0; \"$0\" \"$@\" <&3 & echo pid=$!; wait $!";
     let mut arguments = vec!["record", "--alloc", "--exact", "--calls", "--every", "0.01"];
-    arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
+    arguments.extend(["--cutoff", "0", "-o", text(&file)?, "--", "sh", "-c", script]);
     let java = vm.java("Profiled")?.argument("calls").argument("objects").argument("wait");
     let mut java = java.more_patience(after).behind_jvmpi(&arguments)?.start()?;
     java.wait_for("waits")?;

@@ -104,6 +104,9 @@ pub struct Arguments {
     /// Keep a separate stack per thread
     #[arg(long, help_heading = HOW)]
     threads: bool,
+    /// Smallest share of the time that a stack of --calls needs for a row of its own in a .txt file; 0 for none
+    #[arg(long, value_name = "SHARE", requires = "calls", default_value = "0.0001", value_parser = share, help_heading = OUTPUT)]
+    cutoff: f32,
     /// Weight of the stacks in the file, if several things were recorded
     #[arg(long, value_parser = Weight::ALL.map(Weight::name), help_heading = OUTPUT)]
     weight: Option<String>,
@@ -125,6 +128,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Duration::ZERO => Err("give a number of seconds greater than 0".into()),
         time => Ok(time),
     }
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "give a share from 0 to 1".into())
 }
 
 /// Default stack depth.
@@ -417,10 +425,15 @@ impl Jvm {
     }
 
     /// Returns the profile that it has sent, if there is any data.
-    fn recorded(self, sample: Option<NonZeroU32>) -> Option<Recorded> {
+    fn recorded(self, sample: Option<NonZeroU32>, cutoff: f32) -> Option<Recorded> {
         let (taken, closed) = (self.received.taken(), self.closed);
         let mut warnings = self.received.notes.clone();
         let (file, has_told_all) = self.received.into_file(sample)?;
+        let mut profile = file.into_profile();
+        if cutoff > 0.0 {
+            profile.join_small_times(cutoff);
+        }
+        let file = File::of_profile(profile);
         let warning = match taken {
             _ if has_told_all => None,
             _ if self.problem.is_some() => {
@@ -648,6 +661,8 @@ struct Files<'a> {
     path: &'a Path,
     first: NewFile,
     output: Output,
+    /// Stacks of calls with a smaller share of the time are one row.
+    cutoff: f32,
     /// True if there are heap dumps.
     with_heap: bool,
 }
@@ -658,7 +673,10 @@ impl<'a> Files<'a> {
         let format = Format::of_path(path).map_err(|error| error.to_string())?;
         let weight = arguments.weight()?;
         let first = NewFile::create(path)?;
-        Ok(Self { path, first, output: Output { format, weight }, with_heap: arguments.heap })
+        let output = Output { format, weight };
+        // Other formats share the beginnings of stacks, or have no times.
+        let cutoff = if format == Format::Text { arguments.cutoff } else { 0.0 };
+        Ok(Self { path, first, output, cutoff, with_heap: arguments.heap })
     }
 
     /// Returns the directory for heap dumps, if there are any.
@@ -684,7 +702,9 @@ impl<'a> Files<'a> {
         }
         let all = jvms.len();
         let sample = about.alloc_interval.and_then(NonZeroU32::new);
-        let recorded: Vec<_> = jvms.into_values().filter_map(|jvm| jvm.recorded(sample)).collect();
+        let cutoff = self.cutoff;
+        let recorded: Vec<_> =
+            jvms.into_values().filter_map(|jvm| jvm.recorded(sample, cutoff)).collect();
         if recorded.is_empty() {
             return Err(
                 "nothing was recorded: the JVM exited before it sent a profile; if it was killed, use \

@@ -358,6 +358,18 @@ impl Traces {
         self.traces.iter().map(|stored| self.trace(stored))
     }
 
+    /// Removes the traces for which `keep` returns false. The others keep their numbers.
+    pub fn retain(&mut self, keep: impl Fn(TraceSerial) -> bool) {
+        let all = std::mem::take(&mut self.traces);
+        self.by_content.clear();
+        self.by_serial.clear();
+        for Stored { serial, thread, stack } in all {
+            if keep(serial) {
+                self.insert_stack(serial, thread, stack);
+            }
+        }
+    }
+
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.traces.len()

@@ -35,6 +35,18 @@ impl Section {
         }
     }
 
+    /// Returns the traces of its rows.
+    pub fn traces(&self) -> Vec<TraceSerial> {
+        match self {
+            Self::MonitorDump(dump) => dump.threads.iter().map(|row| row.trace).collect(),
+            Self::MonitorTimes(times) => times.rows.iter().map(|row| row.trace).collect(),
+            Self::Sites(sites) => sites.rows.iter().map(|row| row.trace).collect(),
+            Self::CpuSamples(samples) => samples.rows.iter().map(|row| row.trace).collect(),
+            Self::CpuTimes(times) => times.rows.iter().map(|row| row.trace).collect(),
+            Self::HeapDump(_) | Self::HeapSummary(_) | Self::CpuOld(_) => Vec::new(),
+        }
+    }
+
     /// Returns the time when it was written; a monitor dump and the calls of `cpu=old` have none.
     pub fn at(&self) -> Option<Time> {
         match self {
