@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jvmpi_formats::planted::{Planted, is_planted};
+use jvmpi_formats::planted;
 use jvmpi_formats::profile::Time;
 use tempfile::NamedTempFile;
 
@@ -35,12 +35,16 @@ impl Place {
     /// Returns the error of the file system, or an error if the directory has files or is another user's in a
     /// directory for everybody.
     pub fn new(directory: &Path, partition: Option<Partition<'_>>) -> io::Result<Self> {
-        if let Ok(entry) = fs::symlink_metadata(directory)
-            && is_planted(directory, &entry)
-        {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, Planted));
+        if let (name, None) = planted::find(directory)? {
+            fs::create_dir_all(name.parent().unwrap_or(Path::new("")))?;
+            match fs::create_dir(name) {
+                // Made meanwhile by another conversion, or by another user.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    planted::find(directory)?;
+                }
+                created => created?,
+            }
         }
-        fs::create_dir_all(directory)?;
         if partition.is_none() && fs::read_dir(directory)?.next().is_some() {
             let what = "the directory is not empty: name a new one, or add --partition";
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));

@@ -1,10 +1,11 @@
 //! A file that has its name only while it is whole.
 
-use crate::planted::{Planted, is_planted};
+use crate::planted::{find, open_to_write};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,15 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct WholeFile {
     path: PathBuf,
-    /// None if it is written in its place.
-    part: Option<PathBuf>,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// The unfinished file, which gets the name.
+    Part(PathBuf),
+    /// No regular file. It is written to.
+    Other(File),
 }
 
 impl WholeFile {
@@ -25,27 +33,31 @@ impl WholeFile {
     /// # Errors
     /// If it is a directory, or something that another user has put into a directory for everybody.
     pub fn new(path: &Path) -> io::Result<Self> {
-        // Looked at once: what is not a link now, or is this user's own, cannot become another's link.
-        let entry = fs::symlink_metadata(path).ok();
-        if entry.as_ref().is_some_and(|entry| is_planted(path, entry)) {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, Planted));
+        let (path, found) = find(path)?;
+        let there = found.as_ref().map(File::metadata).transpose()?;
+        let place = match (there, found) {
+            (Some(there), _) if there.is_dir() => {
+                return Err(io::Error::from(io::ErrorKind::IsADirectory));
+            }
+            (Some(there), Some(found)) if !there.is_file() => Place::Other(found),
+            // Whatever has the name at the end, it is replaced and not written to.
+            _ => {
+                let mut name = OsString::from(&path);
+                // Seeded like std's maps, from the system's random numbers: nobody can have put a file there.
+                let random = RandomState::new().build_hasher().finish();
+                name.push(format!(".{random:016x}.part"));
+                Place::Part(name.into())
+            }
+        };
+        Ok(Self { path, place })
+    }
+
+    /// Returns the path of the unfinished file. None if the file is written in its place.
+    pub fn part(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Part(part) => Some(part),
+            Place::Other(_) => None,
         }
-        let there = fs::metadata(path).ok();
-        if there.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
-        }
-        let is_file = there.is_none_or(|there| there.is_file());
-        // A link to a pipe, as /dev/stdout can be, leads to no name.
-        let is_link = is_file && entry.is_some_and(|entry| entry.is_symlink());
-        let path = if is_link { fs::canonicalize(path)? } else { path.to_owned() };
-        let part = is_file.then(|| {
-            let mut name = OsString::from(&path);
-            // Seeded like std's maps, from the system's random numbers: nobody can have put a file there.
-            let random = RandomState::new().build_hasher().finish();
-            name.push(format!(".{random:016x}.part"));
-            PathBuf::from(name)
-        });
-        Ok(Self { path, part })
     }
 
     /// Its name when it is whole.
@@ -58,9 +70,9 @@ impl WholeFile {
     /// # Errors
     /// Returns the error of the file system.
     pub fn create(&self) -> io::Result<File> {
-        match &self.part {
-            Some(part) => new_file(part),
-            None => OpenOptions::new().append(true).open(&self.path),
+        match &self.place {
+            Place::Part(part) => new_file(part),
+            Place::Other(found) => open_to_write(found, OpenOptions::new().append(true)),
         }
     }
 
@@ -69,8 +81,12 @@ impl WholeFile {
     /// # Errors
     /// Returns the error of the file system; `NotFound` if another process has moved the file away.
     pub fn go_on(&self) -> io::Result<File> {
-        let Some(part) = &self.part else { return self.create() };
-        let mut whole = File::open(&self.path)?;
+        let Some(part) = self.part() else { return self.create() };
+        // Only a file that this one has become: where others may remove it, they may put a link or a pipe there.
+        let (_, whole) = find(&self.path)?;
+        let is_file = |found: &File| found.metadata().is_ok_and(|there| there.is_file());
+        let whole = whole.filter(is_file).ok_or(io::ErrorKind::NotFound)?;
+        let mut whole = File::open(format!("/proc/self/fd/{}", whole.as_raw_fd()))?;
         let mut file = new_file(part)?;
         io::copy(&mut whole, &mut file)?;
         Ok(file)
@@ -81,13 +97,13 @@ impl WholeFile {
     /// # Errors
     /// Returns the error of the file system.
     pub fn finish(&self) -> io::Result<()> {
-        self.part.as_ref().map_or(Ok(()), |part| fs::rename(part, &self.path))
+        self.part().map_or(Ok(()), |part| fs::rename(part, &self.path))
     }
 
     /// Returns the directory of the unfinished file. None if the file is written in its place.
     pub fn directory(&self) -> Option<&Path> {
         // The parent of a name without a slash is empty.
-        let parent = self.part.as_ref()?.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = self.part()?.parent().filter(|parent| !parent.as_os_str().is_empty());
         Some(parent.unwrap_or(Path::new(".")))
     }
 
@@ -97,7 +113,7 @@ impl WholeFile {
     /// # Errors
     /// Returns the error of the file system.
     pub fn replace_with(&self, whole: &Path) -> io::Result<()> {
-        if self.part.is_some() {
+        if self.part().is_some() {
             return fs::rename(whole, &self.path);
         }
         io::copy(&mut File::open(whole)?, &mut self.create()?).map(drop)
@@ -105,7 +121,7 @@ impl WholeFile {
 
     /// Removes what is not whole.
     pub fn give_up(&self) {
-        if let Some(part) = &self.part {
+        if let Some(part) = self.part() {
             // It may have got its name, or may never have been there.
             let _ = fs::remove_file(part);
         }
@@ -133,6 +149,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown, symlink};
     use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
 
     fn directory(name: &str) -> PathBuf {
         let directory =
@@ -198,12 +216,12 @@ mod tests {
         fs::write(&victim, "precious").unwrap();
         let file = WholeFile::new(&directory.join("x")).unwrap();
         let other = WholeFile::new(&directory.join("x")).unwrap();
-        assert_ne!(file.part, other.part);
+        assert_ne!(file.part(), other.part());
         // Another process may see the name afterwards, or guess it.
         for target in [&victim, &directory.join("not there")] {
-            symlink(target, file.part.as_ref().unwrap()).unwrap();
+            symlink(target, file.part().unwrap()).unwrap();
             write(&file, "new", false);
-            assert!(!file.part.as_ref().unwrap().is_symlink());
+            assert!(!file.part().unwrap().is_symlink());
             file.give_up();
         }
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
@@ -238,6 +256,118 @@ mod tests {
         let file = WholeFile::new(&link).unwrap();
         assert_eq!(file.path(), victim.canonicalize().unwrap());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn link_that_another_user_plants_at_any_moment_is_not_followed() {
+        // SAFETY: geteuid has no precondition.
+        if unsafe { libc::geteuid() } != 0 {
+            println!("skipped: only root can make files of another user");
+            return;
+        }
+        const NOBODY: u32 = 65534;
+        // The kernel follows no such link in a sticky directory if it is set up so.
+        for mode in [0o777, 0o1777] {
+            let directory = directory("race");
+            fs::set_permissions(&directory, fs::Permissions::from_mode(mode)).unwrap();
+            let [path, planted, pipe, victim] =
+                ["x", "planted", "pipe", "victim"].map(|name| directory.join(name));
+            fs::write(&victim, "precious").unwrap();
+            assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            lchown(&pipe, Some(NOBODY), None).unwrap();
+            let reader = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&pipe);
+            let done = AtomicBool::new(false);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        for target in [&pipe, &victim] {
+                            let _ = fs::remove_file(&planted);
+                            symlink(target, &planted).unwrap();
+                            lchown(&planted, Some(NOBODY), None).unwrap();
+                            fs::rename(&planted, &path).unwrap();
+                        }
+                        let _ = fs::remove_file(&path);
+                    }
+                });
+                for _ in 0..10_000 {
+                    let Ok(file) = WholeFile::new(&path) else { continue };
+                    let written = file.create().and_then(|mut open| open.write_all(b"new"));
+                    written.and_then(|()| file.finish()).unwrap();
+                    file.give_up();
+                }
+                done.store(true, Ordering::Relaxed);
+            });
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+            let mut got = [0];
+            assert!(matches!(reader.unwrap().read(&mut got), Ok(0)), "the pipe got {got:?}");
+            fs::remove_dir_all(&directory).unwrap();
+        }
+    }
+
+    #[test]
+    fn pipe_is_written_to_even_if_its_name_has_changed_hands() {
+        let directory = directory("swapped");
+        let [path, moved, victim] = ["x", "moved", "victim"].map(|name| directory.join(name));
+        fs::write(&victim, "precious").unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let file = WholeFile::new(&path).unwrap();
+        let mut pipe =
+            OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
+        fs::rename(&path, &moved).unwrap();
+        symlink(&victim, &path).unwrap();
+        write(&file, "a", false);
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn pipe_without_a_reader_is_an_error() {
+        let directory = directory("unread");
+        let path = directory.join("x");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = WholeFile::new(&path).unwrap().create().unwrap_err();
+        assert_eq!(error.to_string(), "nobody reads this pipe");
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn output_of_a_shell_is_written_to() {
+        // The kernel's link to the pipe has no name.
+        let (mut reader, writer) = io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        let file = WholeFile::new(&path).unwrap();
+        write(&file, "a", false);
+        file.finish().unwrap();
+        drop((file, writer));
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "a");
+    }
+
+    #[test]
+    fn planted_link_behind_an_own_link_is_refused() {
+        // SAFETY: geteuid has no precondition.
+        if unsafe { libc::geteuid() } != 0 {
+            println!("skipped: only root can make files of another user");
+            return;
+        }
+        const NOBODY: u32 = 65534;
+        let directory = directory("chain");
+        let shared = directory.join("shared");
+        fs::create_dir(&shared).unwrap();
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
+        let [own, planted, victim] =
+            [directory.join("own"), shared.join("planted"), directory.join("victim")];
+        symlink("shared/planted", &own).unwrap();
+        assert_eq!(WholeFile::new(&own).unwrap().path(), planted);
+        symlink(&victim, &planted).unwrap();
+        lchown(&planted, Some(NOBODY), None).unwrap();
+        let error = WholeFile::new(&own).unwrap_err();
+        assert!(error.to_string().starts_with("it belongs to another user"), "{error}");
         fs::remove_dir_all(&directory).unwrap();
     }
 
@@ -278,7 +408,7 @@ mod tests {
         let directory = directory("pipe");
         let path = directory.join("pipe");
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let reader = std::thread::spawn({
+        let reader = thread::spawn({
             let path = path.clone();
             move || {
                 let mut text = String::new();

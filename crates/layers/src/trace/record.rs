@@ -12,12 +12,12 @@ use crate::trace::functions::{self, Details, Function, JNIEnv_and_result, Thread
 use crate::trace::shared::{Shared, lock};
 use crate::trace::thread_buffer::ThreadBuffer;
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
-use jvmpi_formats::planted::{Planted, is_planted};
+use jvmpi_formats::planted::{find, open_to_write};
 use jvmpi_sys::*;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::mem;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -246,16 +246,12 @@ fn create(path: &Path, about: &About) -> std::io::Result<File> {
     );
     // The user names it, and it may be a pipe or a link. It has what the agent was given in it.
     let mut options = OpenOptions::new();
-    options.write(true).truncate(true).mode(0o600);
-    match fs::symlink_metadata(path) {
-        Ok(entry) if is_planted(path, &entry) => {
-            return Err(std::io::Error::new(ErrorKind::PermissionDenied, Planted));
-        }
-        Ok(_) => options.create(true),
+    options.write(true).mode(0o600);
+    let mut file = match find(path)? {
+        (_, Some(found)) => open_to_write(&found, options.truncate(true))?,
         // Nobody can put a link there in the meantime.
-        Err(_) => options.create_new(true),
+        (path, None) => options.create_new(true).open(path)?,
     };
-    let mut file = options.open(path)?;
     file.write_all(&file::head(&text)).inspect_err(|_| {
         remove(path, &file);
     })?;
