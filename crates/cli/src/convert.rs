@@ -5,6 +5,8 @@ use crate::label;
 use crate::output::{NewFile, Output};
 #[cfg(feature = "parquet")]
 use crate::process;
+use crate::signals;
+use crate::unfinished;
 use jvmpi_formats::profile::{self, File, Format, Weight};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -47,6 +49,7 @@ pub struct Arguments {
 
 /// `jvmpi convert`.
 pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    signals::listen(|signal| unfinished::end(signal));
     if arguments.is_to_parquet() {
         return to_parquet(arguments);
     }

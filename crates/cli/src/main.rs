@@ -40,6 +40,7 @@ mod signals;
 #[cfg(feature = "top")]
 mod top;
 mod trace;
+mod unfinished;
 mod waiting;
 
 #[cfg(any(test, feature = "generated"))]

@@ -1,5 +1,6 @@
 //! A profile as a file, in the format that the file's name tells.
 
+use crate::unfinished::Unfinished;
 use jvmpi_formats::profile::{
     self, BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile, printable,
 };
@@ -67,6 +68,7 @@ impl Output {
 /// A file that has its name only when it is whole.
 pub struct NewFile {
     place: WholeFile,
+    _unfinished: Option<Unfinished>,
     file: BufWriter<fs::File>,
 }
 
@@ -78,8 +80,9 @@ impl NewFile {
     pub fn create(path: &Path) -> Result<Self, String> {
         let create = || {
             let place = WholeFile::new(path)?;
+            let unfinished = place.part().map(|part| Unfinished::new(part.to_owned()));
             let file = BufWriter::new(place.create()?);
-            Ok(Self { place, file })
+            Ok(Self { place, _unfinished: unfinished, file })
         };
         create().map_err(|error| cannot_write(path, &error))
     }

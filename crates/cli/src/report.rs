@@ -3,6 +3,8 @@
 use crate::convert::{name_of, open};
 use crate::failure::Failure;
 use crate::output::NewFile;
+use crate::signals;
+use crate::unfinished;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -24,6 +26,7 @@ pub struct Arguments {
 
 /// `jvmpi report`.
 pub fn report(Arguments { files, output }: &Arguments) -> Result<ExitCode, Failure> {
+    signals::listen(|signal| unfinished::end(signal));
     let page = NewFile::create(output)?;
     let opened = files.iter().map(|path| Ok((name_of(path), open(path)?)));
     let opened = opened.collect::<Result<Vec<_>, String>>()?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{self, Command};
 use std::ptr;
 use std::thread;
 
@@ -38,6 +38,18 @@ pub fn listen(mut hear: impl FnMut(Signal) + Send + 'static) {
             }
         }
     });
+}
+
+/// Ends this process as the signal does by default.
+pub fn end_by(signal: Signal) -> ! {
+    // SAFETY: the default action runs no code of this process, and the set is initialised.
+    unsafe {
+        libc::signal(signal.number, libc::SIG_DFL);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set(), ptr::null_mut());
+        libc::raise(signal.number);
+    }
+    // Only if the signal was ignored meanwhile.
+    process::exit(128 + signal.number)
 }
 
 /// Has the program get signals as if it was started without us.

@@ -4,7 +4,7 @@ use jvmpi_settings::library::testing::{AGENT, Directory};
 use std::env;
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -519,6 +519,31 @@ fn convert_says_what_is_wrong() {
     fails(&["convert", FILE, "-"], 1, line);
     let output = jvmpi(&["convert", FILE, "-", "--format", "svg", "--weight", "nonsense"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn signal_leaves_no_unfinished_file() {
+    let directory = Directory::new("signal");
+    let [pipe, page] = ["pipe", "page.html"].map(|name| directory.0.join(name));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let names = || std::fs::read_dir(&directory.0).unwrap().count();
+    let (pipe, page) = (pipe.to_str().unwrap(), page.to_str().unwrap());
+    for arguments in [&["report", pipe, "-o", page][..], &["report", FILE, pipe, "-o", page]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_jvmpi"))
+            .args(arguments)
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        // It waits for a writer of the pipe.
+        while names() < 2 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let number = libc::pid_t::try_from(child.id()).unwrap();
+        // SAFETY: kill has no precondition, and the child was not waited for.
+        assert_eq!(unsafe { libc::kill(number, libc::SIGTERM) }, 0);
+        let status = child.wait().unwrap();
+        assert_eq!((status.signal(), names()), (Some(libc::SIGTERM), 1), "{arguments:?}");
+    }
 }
 
 #[test]
