@@ -14,7 +14,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -108,7 +108,7 @@ pub fn dump_heap(
     let cannot_copy = |error| format!("cannot copy the heap dump to {}: {error}", path.display());
     let is_direct = process.is_of_this_user() && view.sees(directory);
     // A file of this process's own user.
-    let mut copy = if is_direct { None } else { Some(new_file(&path).map_err(cannot_copy)?) };
+    let copy = if is_direct { None } else { Some(new_file(&path).map_err(cannot_copy)?) };
     let _user = process.as_its_user()?;
     not_stopped(process)?;
     let mut socket = view.connect(waiting)?;
@@ -130,15 +130,55 @@ pub fn dump_heap(
     understand_dump(&String::from_utf8_lossy(&answer)).map_err(|why| {
         format!("the JVM {process} has not written a heap dump to {place}: {why}")
     })?;
-    if let (Some(copy), Some(temporary)) = (&mut copy, &temporary) {
+    if let (Some(copy), Some(temporary)) = (&copy, &temporary) {
         let mut dump = temporary.directory.file_in_root(Path::new(DUMP)).map_err(cannot_copy)?;
-        io::copy(&mut dump, copy).map_err(cannot_copy)?;
+        let (length, most) = (dump.metadata().map_err(cannot_copy)?.len(), MOST * process.memory());
+        if length > most {
+            return Err(format!(
+                "the heap dump of the JVM {process} has {length} bytes, more than the objects of a JVM of this size \
+                 can need ({most}): it is not copied"
+            ));
+        }
+        copy_dump(&mut dump, length, copy, cannot_copy, || waiting.check(process))?;
     }
     Ok(path)
 }
 
 /// The name of a heap dump in a directory of its own.
 const DUMP: &str = "heap.hprof";
+
+/// The maximum size of a heap dump, as a multiple of the JVM's memory. The records of small objects are about three
+/// times as long as the objects.
+const MOST: u64 = 8;
+
+/// Copies this many bytes of a dump, and checks before each part whether to go on. The process that writes it may still
+/// do so. Zeros take no space in the copy.
+fn copy_dump(
+    dump: &mut File,
+    length: u64,
+    copy: &File,
+    cannot_copy: impl Fn(io::Error) -> String,
+    go_on: impl Fn() -> Result<(), String>,
+) -> Result<(), String> {
+    const PART: usize = 1 << 18;
+    copy.set_len(length).map_err(&cannot_copy)?;
+    let (mut part, mut at) = (vec![0; PART], 0);
+    while at < length {
+        go_on()?;
+        let wanted = usize::try_from(length - at).map_or(PART, |left| left.min(PART));
+        let read = match dump.read(&mut part[..wanted]) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read,
+        };
+        let read = &part[..read.map_err(&cannot_copy)?];
+        if read.iter().any(|byte| *byte != 0) {
+            copy.write_all_at(read, at).map_err(&cannot_copy)?;
+        }
+        at += read.len() as u64;
+    }
+    Ok(())
+}
 
 fn new_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
@@ -447,5 +487,53 @@ impl Drop for Request {
             // The JVM may have removed it.
             let _ = self.place.remove(OsStr::new(&self.name));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn copied(dump: &mut File, length: u64, parts: u32) -> (Result<(), String>, File) {
+        let copy = tempfile::tempfile().unwrap();
+        let left = Cell::new(parts);
+        let go_on = || {
+            left.set(left.get().checked_sub(1).ok_or("interrupted")?);
+            Ok(())
+        };
+        (copy_dump(dump, length, &copy, |error| error.to_string(), go_on), copy)
+    }
+
+    #[test]
+    fn dump_that_grows_is_copied_up_to_its_length() {
+        const LENGTH: u64 = 1_000_000;
+        let dump = tempfile::NamedTempFile::new().unwrap();
+        fs::write(&dump, vec![b'x'; 2 * LENGTH as usize]).unwrap();
+        let (result, copy) = copied(&mut dump.reopen().unwrap(), LENGTH, 100);
+        assert_eq!((result, copy.metadata().unwrap().len()), (Ok(()), LENGTH));
+        let (result, _) = copied(&mut dump.reopen().unwrap(), 3 * LENGTH, 100);
+        assert_eq!(result, Err("unexpected end of file".into()));
+    }
+
+    #[test]
+    fn holes_of_a_dump_take_no_space() {
+        const LENGTH: u64 = 100 << 20;
+        let mut dump = tempfile::tempfile().unwrap();
+        dump.set_len(LENGTH).unwrap();
+        dump.write_all_at(b"end", LENGTH - 3).unwrap();
+        let (result, copy) = copied(&mut dump, LENGTH, 1000);
+        let mut end = [0; 3];
+        copy.read_exact_at(&mut end, LENGTH - 3).unwrap();
+        assert_eq!((result, &end), (Ok(()), b"end"));
+        assert!(copy.metadata().unwrap().blocks() << 9 < 1 << 20);
+    }
+
+    #[test]
+    fn copy_of_a_dump_can_be_interrupted() {
+        let mut dump = tempfile::tempfile().unwrap();
+        dump.set_len(1 << 40).unwrap();
+        let (result, _) = copied(&mut dump, 1 << 40, 3);
+        assert_eq!(result, Err("interrupted".into()));
     }
 }

@@ -9,11 +9,14 @@ use crate::output::{NewFile, Output};
 use crate::process::Process;
 use crate::progress::Progress;
 use crate::signals;
+use crate::unfinished::{self, Unfinished};
 use crate::waiting::Waiting;
 use clap::value_parser;
 use jvmpi_formats::profile::{File, Format, printable};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Write a heap dump of a running JVM
@@ -37,6 +40,9 @@ pub struct Arguments {
     output: PathBuf,
 }
 
+/// The time from a signal to the end of the command. It must end within a second.
+const END: Duration = Duration::from_millis(900);
+
 /// `jvmpi heap`.
 pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let path = arguments.output.as_path();
@@ -48,7 +54,12 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let process = Process::jvm(arguments.pid)?;
     let waiting = Waiting::default();
     let interrupted = waiting.clone();
-    signals::listen(move |_| interrupted.interrupt());
+    signals::listen(move |signal| {
+        interrupted.interrupt();
+        // The wait for the JVM ends before; all else, such as the reader of a pipe, is not waited for.
+        thread::sleep(END);
+        unfinished::end(signal);
+    });
     let place = NewFile::create(path)?;
     let directory = place.directory()?;
     let objects = if arguments.all { Objects::All } else { Objects::Live };
@@ -76,6 +87,7 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
 #[derive(Debug)]
 pub struct HeapDump {
     path: PathBuf,
+    _unfinished: Unfinished,
     _directory: TempDir,
 }
 
@@ -91,8 +103,9 @@ impl HeapDump {
         waiting: &Waiting,
     ) -> Result<Self, String> {
         let directory = temporary_in(directory, ".jvmpi-")?;
+        let unfinished = Unfinished::new(directory.path().to_owned());
         let path = attach::dump_heap(process, directory.path(), objects, waiting)?;
-        Ok(Self { path, _directory: directory })
+        Ok(Self { path, _unfinished: unfinished, _directory: directory })
     }
 
     /// Opens the dump.

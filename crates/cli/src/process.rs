@@ -131,6 +131,17 @@ impl Process {
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
     }
 
+    /// Returns the bytes of memory that the process has had at most, with those that are swapped out.
+    pub fn memory(&self) -> u64 {
+        const FIELDS: [&str; 3] = ["VmHWM:", "VmSwap:", "HugetlbPages:"];
+        let status = fs::read_to_string(self.directory().join("status")).unwrap_or_default();
+        let kilobytes = |line: &str| {
+            let values = FIELDS.iter().find_map(|field| line.strip_prefix(field))?;
+            values.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        status.lines().filter_map(kilobytes).sum::<u64>() << 10
+    }
+
     /// Returns a timeout of this much CPU time of the process, to wait for something that it does.
     pub fn patience(&self, time: Duration) -> CpuTimeout {
         CpuTimeout::new(time, vec![self.number.unsigned_abs()])
