@@ -45,6 +45,7 @@ cases![
     record_passes_signals_on,
     record_tells_each_jvm_of_a_script,
     record_attaches_for_a_while.on_every_jdk(),
+    record_waits_for_a_jvm_that_is_starting.on_every_jdk(),
     commands_end_though_a_jvm_does_not_answer,
     record_ends_though_its_jvm_is_stopped,
     record_attaches_until_it_is_stopped,
@@ -517,6 +518,29 @@ fn ends_without_an_answer(
     let is_said = said.contains("interrupted before") || said.contains("has not answered in time");
     ensure!(!output.status.success() && is_said, "{what}: {command:?}: {said}");
     equal("lines", said.trim().lines().count(), 1)
+}
+
+/// HotSpot executes commands to attach before the VM is created.
+fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("starting.txt");
+    for _ in 0..2 {
+        let mut java = vm.java("Wait")?.start()?;
+        let pid = java.process().to_string();
+        let maps = format!("/proc/{pid}/maps");
+        while !fs::read_to_string(&maps).map_err(|e| e.to_string())?.contains("/libjvm.so") {
+            ensure!(!java.has_ended_with_input_open()?, "the program has ended");
+        }
+        let arguments = ["record", "-d", "3", "-o", text(&file)?, "--pid", &pid];
+        let output = hung::output(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success() && !said.contains("error"), "{said}");
+        java.wait_for("ready")?;
+        let outcome = java.finish(0)?;
+        ensure!(!outcome.stderr.contains("JVMTI"), "{}", outcome.stderr);
+        fs::remove_file(&file).map_err(|e| e.to_string())?;
+    }
+    Ok(())
 }
 
 /// The time of a recording is over while its JVM is stopped.

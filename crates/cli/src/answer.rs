@@ -23,6 +23,12 @@ pub fn understand(answer: &str) -> Result<(), String> {
     }
 }
 
+/// Returns true if libjvmpi.so has refused because the VM is still starting, so that it can be loaded a little later.
+pub fn is_starting(answer: &[u8]) -> bool {
+    // JNI_EDETACHED, which nothing else answers.
+    matches!(answer, b"0\n-2\n" | b"0\nreturn code: -2\n")
+}
+
 /// Reads an answer to `dumpheap`: a line with 0, also if there is no dump, then lines for the user. Only one of them
 /// says that the dump is complete.
 pub fn understand_dump(answer: &str) -> Result<(), String> {
@@ -50,6 +56,7 @@ mod tests {
         let refused = Err("it has refused; its standard error says why".to_owned());
         assert_eq!(understand("0\nreturn code: -1\n"), refused);
         assert_eq!(understand("0\n102\n"), refused);
+        assert!(is_starting(b"0\nreturn code: -2\n") && !is_starting(b"0\nreturn code: -1\n"));
         let missing = "/x.so was not loaded.\nno such file";
         let why = "/x.so was not loaded: no such file";
         assert_eq!(understand(&format!("0\n{missing}")), Err(why.into()));

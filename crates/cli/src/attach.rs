@@ -5,7 +5,7 @@
 //! command in each connection. `N` is the number that the process has in its own namespace, and
 //! `/tmp` its own: both matter if it runs in a container.
 
-use crate::answer::{understand, understand_dump};
+use crate::answer::{is_starting, understand, understand_dump};
 use crate::directory::Directory;
 use crate::process::{Process, without_version};
 use crate::waiting::Waiting;
@@ -26,6 +26,9 @@ const PROTOCOL: &[u8] = b"1";
 const ARGUMENTS: usize = 3;
 /// The maximum length of an argument.
 const LONGEST: usize = 1024;
+
+/// The time between two looks at the JVM.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The CPU time that a JVM may take to open its socket. A JVM that hangs or has `-XX:+DisableAttachMechanism` never
 /// opens it, and nothing shows that. The JDK's own tools wait as long in real time.
@@ -64,15 +67,22 @@ pub fn load_agent(
     })?;
     let library = &paths[0];
     for options in commands(&paths)? {
-        // A connection takes one command.
-        let mut socket = match connected.take() {
-            Some(socket) => socket,
-            None => view.connect(waiting)?,
-        };
         // The JVM may be asked later to load the same libraries again.
         copies.keep(true);
         let arguments = [library.as_os_str(), OsStr::new("true"), &options];
-        let answer = waiting.ask(process, &mut socket, &command("load", arguments))?;
+        let answer = loop {
+            // A connection takes one command.
+            let mut socket = match connected.take() {
+                Some(socket) => socket,
+                None => view.connect(waiting)?,
+            };
+            let answer = waiting.ask(process, &mut socket, &command("load", &arguments))?;
+            if !is_starting(&answer) {
+                break answer;
+            }
+            waiting.check(process)?;
+            thread::sleep(LOOK);
+        };
         understand(&String::from_utf8_lossy(&answer)).map_err(|why| {
             copies.keep(copies.are_loaded_by(process));
             let remark = process.other_libc().unwrap_or_default();
@@ -125,7 +135,7 @@ pub fn dump_heap(
         Objects::Live => "-live",
         Objects::All => "-all",
     };
-    let command = command("dumpheap", [seen.as_os_str(), OsStr::new(objects), OsStr::new("")]);
+    let command = command("dumpheap", &[seen.as_os_str(), OsStr::new(objects), OsStr::new("")]);
     let answer = waiting.ask(process, &mut socket, &command)?;
     understand_dump(&String::from_utf8_lossy(&answer)).map_err(|why| {
         format!("the JVM {process} has not written a heap dump to {place}: {why}")
@@ -185,7 +195,7 @@ fn new_file(path: &Path) -> io::Result<File> {
 }
 
 /// Returns the bytes of a command to a JVM.
-fn command(name: &str, arguments: [&OsStr; ARGUMENTS]) -> Vec<u8> {
+fn command(name: &str, arguments: &[&OsStr; ARGUMENTS]) -> Vec<u8> {
     let mut command = [PROTOCOL, b"\0", name.as_bytes(), b"\0"].concat();
     for argument in arguments {
         command.extend(argument.as_bytes());
@@ -277,7 +287,17 @@ impl<'a> View<'a> {
             Err(_) => {}
         }
         process.is_hotspot()?;
-        process.takes_signals()?;
+        let mut patience = process.patience(PATIENCE);
+        while let Err(why) = process.takes_signals() {
+            process.is_alive()?;
+            not_stopped(process)?;
+            waiting.check(process)?;
+            // With -Xrs it never does.
+            if process.arguments().iter().any(|it| it == "-Xrs") || patience.left().is_zero() {
+                return Err(why);
+            }
+            thread::sleep(LOOK);
+        }
         // A stopped JVM would print a thread dump when it continues: no command waits for the socket by then.
         not_stopped(process)?;
         let _request = Request::make(self)?;
@@ -298,7 +318,7 @@ impl<'a> View<'a> {
                     PATIENCE.as_secs()
                 ));
             }
-            thread::sleep(Duration::from_millis(20));
+            thread::sleep(LOOK);
         }
     }
 

@@ -17,7 +17,6 @@ pub struct Process {
     /// The number it has in its own namespace.
     pub own_number: libc::pid_t,
     identity: Identity,
-    caught_signals: u64,
 }
 
 /// The rights of a process: its effective user and group, and its other groups.
@@ -60,7 +59,6 @@ impl Process {
                     group: effective("Gid:")?,
                     groups: field("Groups:")?.iter().filter_map(|g| g.parse().ok()).collect(),
                 },
-                caught_signals: u64::from_str_radix(field("SigCgt:")?.first()?, 16).ok()?,
             })
         };
         let process = process().ok_or_else(|| format!("cannot parse {directory}/status"))?;
@@ -167,7 +165,10 @@ impl Process {
     /// # Errors
     /// Returns an error if it does not.
     pub fn takes_signals(&self) -> Result<(), String> {
-        if self.caught_signals & 1 << (libc::SIGQUIT - 1) != 0 {
+        let status = fs::read_to_string(self.directory().join("status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+        if caught & 1 << (libc::SIGQUIT - 1) != 0 {
             return Ok(());
         }
         Err(format!(
@@ -276,7 +277,7 @@ impl Process {
     pub fn this() -> Self {
         let number = libc::pid_t::try_from(std::process::id()).unwrap();
         let identity = Identity::of_this_process();
-        Self { number, own_number: number, identity, caught_signals: 0 }
+        Self { number, own_number: number, identity }
     }
 }
 

@@ -37,4 +37,4 @@ pub use jvmti::extensions::MountedVirtualThread;
 pub use jvmti::{Jvmti, heap};
 pub use system_thread::start_thread;
 pub use values::Holder;
-pub use vm::{Jvm, get, start, try_get};
+pub use vm::{Jvm, get, is_starting, start, try_get};

@@ -5,7 +5,7 @@ use super::invocation::get_env_of_the_vm;
 use super::jni::Jni;
 use super::jvmti::Jvmti;
 use crate::lock::Memo;
-use jni_sys::{JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
+use jni_sys::{JNI_EDETACHED, JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
 use jvmpi_jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -63,6 +63,19 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     capabilities::take(reader_env, jvmti, lookup_env, class_env)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
     Ok(JVM.get_or_init(|| Jvm { vm, reader_env, jvmti, lookup_env, class_env }))
+}
+
+/// Returns true if the VM is not created yet. HotSpot executes commands to attach a little earlier.
+///
+/// # Safety
+/// `vm` is the JVM of this process, and this thread is attached to it.
+pub unsafe fn is_starting(vm: *mut JavaVM) -> bool {
+    if JVM.get().is_some() {
+        return false;
+    }
+    let mut env: *mut c_void = std::ptr::null_mut();
+    // SAFETY: as the caller promises; the table has had GetEnv since JNI 1.2.
+    unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JNI_VERSION_1_6) == JNI_EDETACHED }
 }
 
 /// # Safety

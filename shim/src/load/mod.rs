@@ -18,7 +18,7 @@ use crate::records::phase::{self, Phase};
 use crate::threads::agent_clock;
 use crate::translate::{callbacks, lifecycle, subscriptions};
 use get_env::interface_for;
-use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
+use jni_sys::{JNI_EDETACHED, JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
 use jvmpi_jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use jvmpi_settings::{OnLoad, SelfTest};
 use on_load::Pending;
@@ -52,6 +52,11 @@ pub unsafe fn at_start(vm: *mut JavaVM, options: *const c_char) -> jint {
 /// # Safety
 /// The same as for [`at_start`].
 pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
+    // SAFETY: as the caller promises.
+    if unsafe { jvm::is_starting(vm) } {
+        // Not logged: `jvmpi` tries again.
+        return JNI_EDETACHED;
+    }
     // SAFETY: as the caller promises.
     let command = unsafe { command::of(options) };
     let settings = command.as_deref().and_then(command::settings);
