@@ -547,6 +547,26 @@ fn signal_leaves_no_unfinished_file() {
 }
 
 #[test]
+fn file_without_data_is_status_1() {
+    let directory = Directory::new("nothing");
+    let text = std::fs::read_to_string(FILE).unwrap();
+    let head: Vec<_> = text.split_inclusive('\n').take(22).collect();
+    let [from, page, tables] = ["x.txt", "x.html", "x.parquet"].map(|name| directory.0.join(name));
+    std::fs::write(&from, head.concat()).unwrap();
+    let [from, page, tables] = [&from, &page, &tables].map(|path| path.to_str().unwrap());
+    let mut commands = vec![vec!["report", from, "-o", page], vec!["convert", from, page]];
+    if cfg!(feature = "parquet") {
+        commands.push(vec!["convert", from, tables]);
+    }
+    for arguments in commands {
+        let output = jvmpi(&arguments);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let warning = "the file ends before its first section";
+        assert!(String::from_utf8_lossy(&output.stderr).contains(warning), "{output:?}");
+    }
+}
+
+#[test]
 fn a_report_is_one_page_of_one_profile_or_two() {
     let directory = Directory::new("report");
     let page = directory.0.join("page.html");

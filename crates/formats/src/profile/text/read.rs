@@ -45,6 +45,9 @@ pub fn read(bytes: &[u8], profile: &mut Profile) -> Result<(), Error> {
     while let Some(line) = reader.lines.next() {
         reader.record(&line)?;
     }
+    if reader.profile.sections.is_empty() {
+        return Err(reader.lines.error("the file ends before its first section"));
+    }
     Ok(())
 }
 
