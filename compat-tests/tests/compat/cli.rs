@@ -46,6 +46,7 @@ cases![
     record_tells_each_jvm_of_a_script,
     record_attaches_for_a_while.on_every_jdk(),
     record_waits_for_a_jvm_that_is_starting.on_every_jdk(),
+    record_that_is_killed_leaves_its_last_snapshot,
     commands_end_though_a_jvm_does_not_answer,
     record_ends_though_its_jvm_is_stopped,
     record_attaches_until_it_is_stopped,
@@ -541,6 +542,28 @@ fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
         fs::remove_file(&file).map_err(|e| e.to_string())?;
     }
     Ok(())
+}
+
+fn record_that_is_killed_leaves_its_last_snapshot(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let directory = empty_directory(vm, "killed")?;
+    let file = directory.join("snapshot.txt");
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let arguments =
+        ["record", "--wall", "--every", "0.1", "-o", text(&file)?, "--pid", pid.as_str()];
+    let (mut record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
+    while !file.exists() {
+        let ended = record.try_wait().map_err(|e| e.to_string())?;
+        ensure!(ended.is_none(), "{ended:?}");
+        thread::sleep(TICK);
+    }
+    record.kill().and_then(|()| record.wait()).map_err(|e| e.to_string())?;
+    let file = profile::File::open(&file).map_err(|e| e.to_string())?;
+    equal("problem", file.problem(), None)?;
+    ensure!(!file.profile().sections.is_empty(), "the snapshot is empty");
+    equal("output", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
 /// The time of a recording is over while its JVM is stopped.

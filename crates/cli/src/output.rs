@@ -10,6 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The output made of a profile.
+#[derive(Clone, Copy)]
 pub struct Output {
     /// The format of the output.
     pub format: Format,
@@ -103,6 +104,11 @@ impl NewFile {
 }
 
 impl NewFile {
+    /// Returns true if it is no regular file, such as a pipe, and is written to directly.
+    pub fn is_in_place(&self) -> bool {
+        self.place.part().is_none()
+    }
+
     /// Returns the directory from which a file can become the output by [`Self::replace_with`].
     ///
     /// # Errors

@@ -102,15 +102,15 @@ fn parts_of_a_stream_add_up_to_the_whole() {
     };
     let sample = NonZeroU32::new(1000);
     let expected = reader.part(Time(5), sample, whole.clone(), |part| {
-        assert_eq!(part.created, Time(5));
-        assert!(part.preamble.contains("every 1000 allocated bytes"));
-        sums(part)
+        assert_eq!(part.profile().created, Time(5));
+        assert!(part.profile().preamble.contains("every 1000 allocated bytes"));
+        sums(part.profile())
     });
     assert!(expected.iter().filter(|(_, sum)| *sum > 0).count() >= 6, "{expected:?}");
     let first = next(&mut increments, &whole);
-    assert_eq!(reader.part(Time(5), sample, first, sums), expected);
+    assert_eq!(reader.part(Time(5), sample, first, |part| sums(part.profile())), expected);
     let second = next(&mut increments, &whole);
-    for (weight, sum) in reader.part(Time(6), sample, second, sums) {
+    for (weight, sum) in reader.part(Time(6), sample, second, |part| sums(part.profile())) {
         let is_present = matches!(weight, Weight::LiveBytes | Weight::LiveObjects);
         let expected = expected.iter().find(|(of, _)| *of == weight).unwrap().1;
         assert_eq!(sum, if is_present { expected } else { 0 }, "{weight}");

@@ -245,7 +245,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
 
     let mut recording = Recording::new(events, arguments.every, progress);
     recording.heaps =
-        files.heap_directory()?.map(|directory| Heaps::new(directory, waiting.clone()));
+        files.heap_directory.clone().map(|directory| Heaps::new(directory, waiting.clone()));
     recording.pushes =
         push.map(|push| Pushes::new(push, Some(process.clone()), None, arguments.alloc_interval()));
     // HPROF has connected while it was loaded.
@@ -254,6 +254,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
         recording.next(Some(LOOK));
     }
     recording.started = Instant::now();
+    recording.snapshots = files.snapshots(&about);
     recording.process = Some(process.clone());
     recording
         .until(arguments.duration, |recording| recording.interrupts > 0 || !recording.has_open());
@@ -289,7 +290,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     SECRETS.iter().for_each(|secret| _ = program.env_remove(secret));
     let pushes = push
         .map(|push| Pushes::new(push, None, Some(channel.secret()), arguments.alloc_interval()));
-    let heaps = files.heap_directory().map_err(not_started)?;
+    let heaps = files.heap_directory.clone();
     let heaps = heaps.map(|directory| Heaps::of_program(directory, waiting, channel.secret()));
     let entrance = serve(channel, &sender);
     let program = signals::pass_to(&mut program).spawn();
@@ -301,6 +302,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
     let mut recording = Recording::new(events, arguments.every, Progress::title());
     (recording.program, recording.heaps, recording.pushes) = (Some(program), heaps, pushes);
+    recording.snapshots = files.snapshots(&about);
     // Processes that the program leaves running are not waited for.
     recording.until(arguments.duration, |recording| recording.ended.is_some());
     let caught_up = entrance.knock().map_err(|error| format!("own port: {error}"));
@@ -392,9 +394,10 @@ impl Jvm {
         self.closed.is_none()
     }
 
-    fn take(&mut self, bytes: &[u8], every: Duration) {
+    /// Takes the bytes that have come. Returns true if a requested snapshot has come with them.
+    fn take(&mut self, bytes: &[u8], every: Duration) -> bool {
         if self.problem.is_some() {
-            return;
+            return false;
         }
         let is_first = self.received.taken().is_none();
         if let Err(problem) = self.received.take(bytes) {
@@ -408,7 +411,9 @@ impl Jvm {
             // The first one came when the JVM had started.
             let took = if is_first { Duration::ZERO } else { came - asked };
             self.due = came.checked_add(every.max(took * REST));
+            return true;
         }
+        false
     }
 
     /// Returns the time to request a snapshot. None while a dump is arriving: it may be the last one, and an
@@ -479,6 +484,8 @@ struct Recording {
     heaps: Option<Heaps>,
     /// Pushes the profiles, if the user wants that.
     pushes: Option<Pushes>,
+    /// Saves snapshots, if they can be replaced.
+    snapshots: Option<Snapshots>,
     /// The process that was attached to.
     process: Option<Process>,
     /// The program that was started.
@@ -503,6 +510,7 @@ impl Recording {
             knocked: None,
             heaps: None,
             pushes: None,
+            snapshots: None,
             process: None,
             program: None,
             ended: None,
@@ -582,6 +590,21 @@ impl Recording {
         self.jvms.values().any(Jvm::is_open)
     }
 
+    /// Writes the snapshot that a JVM has sent into its file, so that there is one if this process is killed.
+    fn save(&mut self, number: usize) {
+        let Some(snapshots) = &mut self.snapshots else { return };
+        let before = self.jvms.range(..number).filter(|(_, jvm)| jvm.received.dumps() > 0).count();
+        let Some(jvm) = self.jvms.get_mut(&number) else { return };
+        let begun = Instant::now();
+        snapshots.about.duration = self.started.elapsed();
+        if let Err(why) = snapshots.write(before, &mut jvm.received) {
+            eprintln!("jvmpi: warning: no snapshot is saved: {why}");
+            self.snapshots = None;
+        }
+        let rest = Instant::now().checked_add(begun.elapsed() * REST);
+        jvm.due = jvm.due.max(jvm.due.and(rest));
+    }
+
     /// Takes note of the next event, if it comes within the time.
     fn next(&mut self, within: Option<Duration>) {
         let event = match within {
@@ -609,11 +632,14 @@ impl Recording {
             Event::Channel(channel::Event::Received(number, bytes)) => {
                 if let Some(jvm) = self.jvms.get_mut(&number) {
                     let before = jvm.received.dumps();
-                    jvm.take(&bytes, self.every);
+                    let is_snapshot = jvm.take(&bytes, self.every);
                     if let Some(pushes) = &mut self.pushes
                         && jvm.received.dumps() > before
                     {
                         pushes.push(number, &mut jvm.received);
+                    }
+                    if is_snapshot {
+                        self.save(number);
                     }
                 }
             }
@@ -656,15 +682,45 @@ fn status_of(status: io::Result<ExitStatus>) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
+/// The files that are written while a recording goes on.
+struct Snapshots {
+    path: PathBuf,
+    output: Output,
+    about: jvmpi_report::Recording,
+}
+
+impl Snapshots {
+    /// Replaces the file of a JVM by what it has sent, if it has recorded anything. There are `before` other JVMs in
+    /// front of it.
+    ///
+    /// # Errors
+    /// Returns one line if the file cannot be written.
+    fn write(&self, before: usize, received: &mut Received) -> Result<(), String> {
+        let sample = self.about.alloc_interval.and_then(NonZeroU32::new);
+        let path = nth(&self.path, before + 1, self.output.format);
+        let written = received.read(sample, |file| {
+            if Weight::of(file.profile()).is_empty() {
+                return Ok(());
+            }
+            let write = |out: &mut dyn io::Write| {
+                self.output.write(&name_of(&path), file, None, Some(&self.about), out)
+            };
+            NewFile::create(&path)?.finish(write).map(drop)
+        });
+        written.unwrap_or(Ok(()))
+    }
+}
+
 /// The files that are to be written.
 struct Files<'a> {
     path: &'a Path,
-    first: NewFile,
+    /// The output if it is no regular file.
+    first: Option<NewFile>,
+    /// The directory for heap dumps, if there are any.
+    heap_directory: Option<PathBuf>,
     output: Output,
     /// Stacks of calls with a smaller share of the time are one row.
     cutoff: f32,
-    /// True if there are heap dumps.
-    with_heap: bool,
 }
 
 impl<'a> Files<'a> {
@@ -672,16 +728,20 @@ impl<'a> Files<'a> {
         let path = arguments.output.as_path();
         let format = Format::of_path(path).map_err(|error| error.to_string())?;
         let weight = arguments.weight()?;
+        // A file is created again when it is written, so that nothing is left if this process is killed.
         let first = NewFile::create(path)?;
         let output = Output { format, weight };
         // Other formats share the beginnings of stacks, or have no times.
         let cutoff = if format == Format::Text { arguments.cutoff } else { 0.0 };
-        Ok(Self { path, first, output, cutoff, with_heap: arguments.heap })
+        let heap_directory = arguments.heap.then(|| first.directory()).transpose()?;
+        let first = Some(first).filter(NewFile::is_in_place);
+        Ok(Self { path, first, heap_directory, output, cutoff })
     }
 
-    /// Returns the directory for heap dumps, if there are any.
-    fn heap_directory(&self) -> Result<Option<PathBuf>, String> {
-        self.with_heap.then(|| self.first.directory()).transpose()
+    /// Returns the snapshots of these files. None if they cannot be replaced.
+    fn snapshots(&self, about: &jvmpi_report::Recording) -> Option<Snapshots> {
+        let (path, about) = (self.path.to_owned(), about.clone());
+        self.first.is_none().then_some(Snapshots { path, output: self.output, about })
     }
 
     /// Writes the profile of each JVM: the first into the file that the user has named, others into files
@@ -713,19 +773,15 @@ impl<'a> Files<'a> {
             );
         }
         let format = self.output.format;
-        let mut place = Some(self.first);
+        let (mut place, with_heap) = (self.first, self.heap_directory.is_some());
         let mut without_heap = Vec::new();
         for (number, Recorded { file, warnings, heap, .. }) in (1..).zip(&recorded) {
-            let path = if number == 1 {
-                self.path.to_owned()
-            } else {
-                numbered(self.path, number, format)
-            };
+            let path = nth(self.path, number, format);
             let place = place.take().map_or_else(|| NewFile::create(&path), Ok)?;
             let heap = heap.as_ref().map_err(String::clone);
-            let in_page = (self.with_heap && format == Format::Html)
+            let in_page = (with_heap && format == Format::Html)
                 .then(|| heap.clone().and_then(HeapDump::open));
-            let in_file = (self.with_heap && format != Format::Html).then_some(heap);
+            let in_file = (with_heap && format != Format::Html).then_some(heap);
             let objects = in_page.as_ref().and_then(|opened| opened.as_ref().ok());
             let said = place.finish(|out| {
                 self.output.write(&name_of(&path), file, objects, Some(about), out)
@@ -770,8 +826,11 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Adds a number to a file name: `profile-2.svg` for `profile.svg`.
-fn numbered(path: &Path, number: u32, format: Format) -> PathBuf {
+/// Returns the file of the JVM with this number, from 1: `profile-2.svg` for `profile.svg`.
+fn nth(path: &Path, number: usize, format: Format) -> PathBuf {
+    if number == 1 {
+        return path.to_owned();
+    }
     let (stem, extension) = split(path, format);
     path.with_file_name(format!("{stem}-{number}{extension}"))
 }

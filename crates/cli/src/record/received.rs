@@ -89,7 +89,18 @@ impl Received {
         }
         let since = self.passed_until.unwrap_or(self.reader.profile().created);
         self.passed_until = sections.iter().filter_map(Section::at).max().or(self.passed_until);
-        Some(self.reader.part(since, sample, sections, read))
+        Some(self.reader.part(since, sample, sections, |part| read(part.profile())))
+    }
+
+    /// Passes all data so far to `read`, as a file. None if there is none.
+    pub fn read<T>(
+        &mut self,
+        sample: Option<NonZeroU32>,
+        read: impl FnOnce(&File) -> T,
+    ) -> Option<T> {
+        let sections: Vec<_> = self.kept.iter().chain(&self.snapshot).cloned().collect();
+        let since = self.reader.profile().created;
+        (!sections.is_empty()).then(|| self.reader.part(since, sample, sections, read))
     }
 
     /// Returns the whole profile at the end of the data. The flag is true if it ends with the final dump, which a JVM

@@ -1,6 +1,7 @@
 //! Reads a stream as it comes. The sender is not trusted: the stream may make no sense.
 
 use super::{DumpKind, MOST, VERSION, tag};
+use crate::profile::File;
 use crate::profile::model::{
     Amount, BucketSamples, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame,
     FrameId, HeapSummary, Line, Method, MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime,
@@ -9,6 +10,7 @@ use crate::profile::model::{
 };
 use crate::profile::text::{PREAMBLE, preamble};
 use rustc_hash::FxHashMap;
+use std::mem;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -62,7 +64,7 @@ impl StreamReader {
         if !self.has_begun && self.rest.first().is_some_and(|tag| *tag != tag::BEGIN) {
             return Err(OTHER_VERSION.into());
         }
-        let rest = std::mem::take(&mut self.rest);
+        let rest = mem::take(&mut self.rest);
         let mut done = 0;
         while let Some((tag, start, end)) = next_record(&rest, done)? {
             self.record(tag, Body(&rest[start..end]), &mut told)?;
@@ -92,27 +94,30 @@ impl StreamReader {
         &self.profile
     }
 
-    /// Passes a part of the run as a profile of its own: the tables with these sections, which began at `since`.
+    /// Passes a part of the run as a file of its own: the tables with these sections, which began at `since`.
     /// `sample` is the sampling interval of allocations, if any.
     pub fn part<T>(
         &mut self,
         since: Time,
         sample: Option<NonZeroU32>,
         sections: Vec<Section>,
-        read: impl FnOnce(&Profile) -> T,
+        read: impl FnOnce(&File) -> T,
     ) -> T {
+        let mut profile = mem::take(&mut self.profile);
+        let created = mem::replace(&mut profile.created, since);
+        let whole = mem::replace(&mut profile.preamble, preamble(sample));
+        let none = mem::replace(&mut profile.sections, sections);
+        let file = File::of_profile(profile);
+        let result = read(&file);
+        self.profile = file.into_profile();
         let profile = &mut self.profile;
-        let created = std::mem::replace(&mut profile.created, since);
-        let whole = std::mem::replace(&mut profile.preamble, preamble(sample));
-        let none = std::mem::replace(&mut profile.sections, sections);
-        let result = read(profile);
         (profile.created, profile.preamble, profile.sections) = (created, whole, none);
         result
     }
 
     /// Takes the sections of a dump that has not ended.
     pub fn take_cut_off(&mut self) -> Vec<Section> {
-        std::mem::take(&mut self.dump)
+        mem::take(&mut self.dump)
     }
 
     /// Returns the tables at the end of the data.
@@ -151,7 +156,7 @@ impl StreamReader {
                     self.held += self.held_by_dump;
                 }
                 self.held_by_dump = 0;
-                let mut dump = std::mem::take(&mut self.dump);
+                let mut dump = mem::take(&mut self.dump);
                 for section in &mut dump {
                     if let Section::CpuTimes(times) = section {
                         times.rank(0.0);
