@@ -35,6 +35,7 @@ cases![
     exceptions_cost_time_in_proportion_to_the_depth.on_every_jdk(),
     hooked_classes.on_every_jdk(),
     loaders_that_refuse_what_they_do_not_know,
+    loaders_are_not_locked_for_the_tracker.on_every_jdk(),
     security_managers_are_not_asked_about_the_tracker.until(21).on_every_jdk(),
     class_objects_as_receivers,
     constructors_of_every_kind,
@@ -465,6 +466,21 @@ fn loaders_that_refuse_what_they_do_not_know(vm: &Vm<'_>) -> Result<(), String> 
         let method = format!("Loaders${}.loadClass", line.text("loader")?);
         let calls = outcome.report().find("calls", "method", &method)?;
         equal(&method, calls.int("entries")?, line.int("asked")?)?;
+    }
+    Ok(())
+}
+
+/// One thread has the monitor of a class loader and waits for a lock. The owner of the lock runs the first code of a
+/// class of the loader.
+fn loaders_are_not_locked_for_the_tracker(vm: &Vm<'_>) -> Result<(), String> {
+    let java = || vm.java("LoaderLock");
+    let first = java()?.agent("methods", "events=1+3,prefix=LoaderLock")?;
+    let late = java()?.agent("methods", "late=1+3,prefix=LoaderLock")?.argument("late");
+    for java in [first, late] {
+        let outcome = java.run()?;
+        equal("length", outcome.expects.one("expect")?.int("length")?, 1)?;
+        let run = outcome.report().find("calls", "method", "LoaderLock$Made.getAsInt")?;
+        equal("calls", (run.int("entries")?, run.int("exits")?), (1, 1))?;
     }
     Ok(())
 }

@@ -7,12 +7,22 @@
 //! If the class has a protection domain, the VM then calls `ClassLoader.checkPackageAccess`, which asks the
 //! program's security manager. A manager may refuse the package; and if its own code names the Tracker, asking it
 //! never ends. So that method also answers for the Tracker.
+//!
+//! The VM takes the monitor of a loader that is not parallel capable before it calls `loadClass`, unless it has a
+//! record that the loader found the class for this protection domain. A thread that runs rewritten code must not wait
+//! for that monitor, because the owner may wait for a lock that this thread holds. So the record is made while the
+//! monitor is held anyway: when the loader defines a class.
 
-use crate::jvm::{GlobalRef, Jni};
+use crate::classes;
+use crate::jvm::{self, GlobalRef, Jni};
 use crate::lock::Memo;
-use crate::records::tracker::NAME;
-use jni_sys::jclass;
+use crate::records::class::Class;
+use crate::records::tracker::{BINARY_NAME, NAME};
+use crate::sync::tagging;
+use crate::threads;
+use jni_sys::{jclass, jobject, jvalue};
 use jvmpi_classfile::{ClassFile, Editor, Kind, Method};
+use std::collections::HashMap;
 
 /// Returns true if the class is a class loader.
 pub fn is_loader(jni: Jni, class: jclass) -> bool {
@@ -21,6 +31,62 @@ pub fn is_loader(jni: Jni, class: jclass) -> bool {
         jni.frame(1, |jni| GlobalRef::new(jni, jni.find_class(c"java/lang/ClassLoader")?))
     });
     loader.as_ref().is_some_and(|loader| jni.is_assignable(class, loader.get()))
+}
+
+/// Makes the VM record that the class's loader finds the Tracker. The current thread owns the loader's monitor if the
+/// loader is not parallel capable.
+pub fn resolve(jni: Jni, class: jclass) {
+    let Some(loader) = locked_loader(jni, class) else { return };
+    let find = || {
+        let classes = jni.find_class(c"java/lang/Class")?;
+        let signature =
+            c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;";
+        let for_name = jni.static_method(classes, c"forName0", signature)?;
+        let name = jvalue { l: jni.new_string(BINARY_NAME)? };
+        let is_initialized = jvalue { z: false };
+        let arguments = [name, is_initialized, jvalue { l: loader }, jvalue { l: class }];
+        jni.call_static_object(classes, for_name, &arguments)
+    };
+    if threads::internally(jni, find).is_none() {
+        log::debug!("a class loader does not find the Tracker");
+    }
+}
+
+/// Does the same for loaded classes, whose loaders' monitors the current thread need not own. Leaves out a loader whose
+/// monitor another thread owns: that thread may wait for the current one.
+pub fn resolve_for_loaded(jni: Jni, is_chosen: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
+    let mut free = HashMap::new();
+    for class in classes::all_loaded(jni)? {
+        jni.frame(16, |jni| {
+            let Some(object) = class.object(jni).filter(|object| is_chosen(*object, &class)) else {
+                return;
+            };
+            let Some(loader) = locked_loader(jni, object) else { return };
+            let Ok(id) = tagging::id_of(loader) else { return };
+            if *free.entry(id.addr()).or_insert_with(|| is_free(jni, loader)) {
+                resolve(jni, object);
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Returns true if no other thread owns the monitor.
+fn is_free(jni: Jni, monitor: jobject) -> bool {
+    let jvmti = jvm::get().jvmti;
+    let is_ours = |owner| jvmti.current_thread().is_ok_and(|thread| jni.same_object(thread, owner));
+    jvmti.monitor_usage(monitor).is_ok_and(|usage| usage.owner.is_null() || is_ours(usage.owner))
+}
+
+/// Returns the class's loader if the VM takes its monitor to find a class.
+fn locked_loader(jni: Jni, class: jclass) -> Option<jobject> {
+    let loader = jvm::get().jvmti.class_loader(class).ok()?;
+    if loader.is_null() {
+        return None;
+    }
+    let map = c"Ljava/util/concurrent/ConcurrentHashMap;";
+    let locks = jni.field(jni.class_of(loader), c"parallelLockMap", map)?;
+    jni.object_field(loader, locks).is_null().then_some(loader)
 }
 
 /// The Java code that the VM runs to find a class.

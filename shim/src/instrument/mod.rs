@@ -57,6 +57,13 @@ pub fn report(jni: Jni, after: Reports) -> Result<(), String> {
     rewritten
 }
 
+/// Called when the current thread has defined a class, whose code may name the Tracker.
+pub fn defined(jni: Jni, class: jclass) {
+    if reports() != Reports::NONE {
+        delegation::resolve(jni, class);
+    }
+}
+
 fn replace_reports(after: Reports) -> Reports {
     std::mem::replace(&mut REPORTS.lock(), after)
 }
@@ -64,7 +71,7 @@ fn replace_reports(after: Reports) -> Reports {
 fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), String> {
     let jvmti = jvm::get().jvmti;
     let begins_or_ends = (before == Reports::NONE) != (after == Reports::NONE);
-    let is_changed = |object, class: &Class| {
+    let is_changed = &|object, class: &Class| {
         let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
         let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
         of(before) != of(after) || begins_or_ends && delegation::is_loader(jni, object)
@@ -91,6 +98,9 @@ fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), Stri
             }
             if begins_or_ends && are_apart {
                 transitions::wait_for_all();
+            }
+            if begins {
+                delegation::resolve_for_loaded(jni, is_changed)?;
             }
             rewrite(begins_or_ends && !begins)
         })

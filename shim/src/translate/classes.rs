@@ -7,7 +7,7 @@ use crate::classes::methods::Lines;
 use crate::classes::{self, definitions};
 use crate::gc::gate;
 use crate::gc::lookup;
-use crate::instrument::class_files;
+use crate::instrument::{self, class_files};
 use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::records::agents::{self, Agent};
@@ -40,6 +40,7 @@ pub unsafe extern "system" fn class_load(
 /// when the thread ends and no longer holds a lock.
 fn load(jni: Jni, class: jclass) {
     definitions::end(jni, class);
+    instrument::defined(jni, class);
     if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
         return;
     }
