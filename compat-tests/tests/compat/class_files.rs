@@ -16,6 +16,7 @@ cases![
     the_next_agent_gets_what_the_last_has_made,
     files_are_shown_when_the_event_is_enabled,
     files_of_loaded_classes_can_be_left_out,
+    method_events_are_switched_in_the_handler.on_every_jdk(),
 ];
 
 fn run(vm: &Vm<'_>, options: &str, argument: &str) -> Result<Outcome, String> {
@@ -125,4 +126,14 @@ fn files_of_loaded_classes_can_be_left_out(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = java.argument("changed").run()?;
     equal("Object", outcome.report().count("object"), 0)?;
     outcome.report().find("wrong", "name", "java/lang/Object").map(drop)
+}
+
+/// The first handlers run while the shim reads the files of loaded classes. Object stays rewritten.
+fn method_events_are_switched_in_the_handler(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("Hello")?.agent("toggled_in_hook", "")?.run()?;
+    outcome.checks(&["off", "on"])?;
+    let end = outcome.report().one("end")?;
+    ensure!(end.int("hooks")? > 300 && end.int("entries")? > 1000, "{end}");
+    ensure!(!outcome.stderr.contains("is not rewritten"), "{}", outcome.stderr);
+    Ok(())
 }

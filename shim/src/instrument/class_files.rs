@@ -9,7 +9,7 @@ use crate::threads;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmpi_classfile::builder::ClassBuilder;
 use jvmpi_jvmti_sys::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_uchar};
 
 /// The class file that the current thread is reading.
@@ -21,6 +21,7 @@ struct Reading {
 
 thread_local! {
     static READING: RefCell<Option<Reading>> = const { RefCell::new(None) };
+    static IS_REPLACING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Returns the class file of a loaded class as it was before the shim rewrote it; None if the VM does not
@@ -53,6 +54,12 @@ pub fn read(jni: Jni, class: jclass) -> Option<Vec<u8>> {
 /// Returns true if the current thread is reading a class file, for which classes may be linked.
 pub fn is_reading() -> bool {
     READING.with_borrow(Option::is_some)
+}
+
+/// Returns true if the current thread is in [`read`] or [`replace`]. The VM may load classes there, and so call agents. A
+/// retransformation inside would be of classes that are being retransformed.
+pub fn is_at_work() -> bool {
+    is_reading() || IS_REPLACING.get()
 }
 
 /// Stores the class file that the current thread is reading.
@@ -123,5 +130,8 @@ pub fn replace(files: &[(jclass, &[u8])], refused: impl Fn(jclass, Error)) -> Re
         result => Ok(result),
     };
     let is_linked = |_| true;
-    each(files, &at_once, &is_linked, &|(class, _), error| refused(class, error))
+    IS_REPLACING.set(true);
+    let replaced = each(files, &at_once, &is_linked, &|(class, _), error| refused(class, error));
+    IS_REPLACING.set(false);
+    replaced
 }

@@ -53,7 +53,7 @@ pub fn prepare(prepare: impl FnOnce() -> bool) {
 pub fn resume(agent: &Agent, env: *mut JNIEnv) {
     if let Some(thread) = other(env) {
         suspension::resume(agent, &thread);
-        subscriptions::resumed();
+        subscriptions::catch_up();
     }
 }
 
@@ -75,7 +75,7 @@ pub unsafe fn resume_list(agent: &Agent, count: jint, envs: *mut *mut JNIEnv, re
     for (env, result) in envs.iter().zip(results) {
         *result = list_result(other(*env).is_some_and(|thread| suspension::resume(agent, &thread)));
     }
-    subscriptions::resumed();
+    subscriptions::catch_up();
 }
 
 /// Returns the result of the list functions for one thread: 0 for success.

@@ -1,7 +1,7 @@
 //! CLASS_LOAD_HOOK: agents see class files before the VM does, and may replace them.
 
 use super::callback::callback;
-use super::send;
+use super::{send, subscriptions};
 use crate::classes;
 use crate::instrument::class_files;
 use crate::jvm::{self, ClassFileHook, Error, GlobalRef, Jni};
@@ -137,9 +137,10 @@ pub struct Replay {
 
 impl Replay {
     /// Begins the replay, before the VM is asked for the files of classes being loaded. None if the agent has had its
-    /// replay, or if its settings exclude it.
+    /// replay, if its settings exclude it, or if the current thread is reading or replacing class files.
     pub fn begin(agent: &'static Agent) -> Option<Self> {
         let is_first = agent.options().hook == Hook::Replay
+            && !class_files::is_at_work()
             && !REPLAYED[agent.index].swap(true, Ordering::AcqRel);
         is_first.then(|| {
             *MEANWHILE[agent.index].lock() = Some(HashSet::new());
@@ -159,6 +160,7 @@ impl Replay {
         if let Err(error) = shown {
             log::warn!("CLASS_LOAD_HOOK does not come for loaded classes: {error}");
         }
+        subscriptions::catch_up();
     }
 
     /// Shows the files of classes not yet examined. Returns false if there were none.

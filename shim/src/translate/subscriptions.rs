@@ -7,7 +7,7 @@ use super::{
     allocations, blocking, jni_allocations, jni_monitors, jni_references, methods, native_methods,
     receivers, virtual_threads,
 };
-use crate::instrument::{self, Calls, Reports};
+use crate::instrument::{self, Calls, Reports, class_files};
 use crate::jvm::{self, Error, Jni};
 use crate::lock::Lock;
 use crate::records::phase::{self, Phase};
@@ -202,21 +202,24 @@ pub enum Updated {
     /// The VM now sends what agents want.
     Done,
     /// The update was delegated to another thread that this one could not wait for, or deferred until
-    /// threads are resumed.
+    /// threads are resumed or class files are shown.
     Left,
 }
 
-/// True if rewriting of code is deferred until the requesting thread has resumed the threads it suspended.
+/// True if rewriting of code is deferred until the requesting thread has resumed the threads it suspended, or has
+/// shown its class files.
 static PUT_OFF: AtomicBool = AtomicBool::new(false);
 
 /// Returns true if code can be rewritten now. Rewriting links classes. A thread that the current one has
-/// suspended may be linking a class, or hold a lock of its loader.
+/// suspended may be linking a class, or hold a lock of its loader. And the VM cannot retransform a class inside a
+/// retransformation of it.
 fn can_rewrite() -> bool {
-    !suspension::current_suspends_others()
+    !suspension::current_suspends_others() && !class_files::is_at_work()
 }
 
-/// Does the update that was deferred, after the current thread has resumed other threads for an agent.
-pub fn resumed() {
+/// Does the update that was deferred, after the current thread has resumed other threads or shown class files for an
+/// agent.
+pub fn catch_up() {
     let is_due = || can_rewrite() && PUT_OFF.swap(false, Ordering::AcqRel);
     if PUT_OFF.load(Ordering::Acquire)
         && is_due()
