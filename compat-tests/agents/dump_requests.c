@@ -1,19 +1,26 @@
 /*
  * dump_requests.c - requests a dump whenever the program says so, and drops it: "heap", "monitors", "both". With "objects"
  * it enables OBJECT_ALLOC anew, which announces all objects to it. With "known" it remembers an object, and asks for the
- * dumps of all these in the handler of the next heap dump.
+ * dumps of all these in the handler of the next heap dump. With "requests" it requests OBJECT_ALLOC for many of the objects
+ * that were reported last, while it has disabled collections.
  */
+#include <stdatomic.h>
+
 #include "call.h"
 
 enum { MOST = 1000 };
 
 static jobjectID known[MOST];
 static int count;
+static jobjectID allocated[MOST];
+static atomic_uint allocations;
 
 static void notify(JVMPI_Event *e)
 {
     int i, dumped = 0;
 
+    if (e->event_type == JVMPI_EVENT_OBJECT_ALLOC)
+        allocated[allocations++ % MOST] = e->u.obj_alloc.obj_id;
     if (e->event_type != (JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT) || count == 0)
         return;
     for (i = 0; i < count; i++)
@@ -29,6 +36,19 @@ static jint request(jint type)
     return result;
 }
 
+static jint request_objects(void)
+{
+    enum { REQUESTS = 80 };
+    int i, found = 0;
+
+    jvmpi->DisableGC();
+    for (i = 0; i < REQUESTS; i++)
+        found += jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, allocated[i * MOST / REQUESTS]) == JVMPI_SUCCESS;
+    jvmpi->EnableGC();
+    report("found objects=%d", found);
+    return JVMPI_SUCCESS;
+}
+
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     jint result = JVMPI_SUCCESS;
@@ -41,6 +61,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         jvmpi->DisableEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL);
         return jvmpi->EnableEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL);
     }
+    if (strcmp(what, "requests") == 0)
+        return request_objects();
     if (strcmp(what, "monitors") != 0)
         result = request(JVMPI_EVENT_HEAP_DUMP);
     if (strcmp(what, "heap") != 0 && result == JVMPI_SUCCESS)

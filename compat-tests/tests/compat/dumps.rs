@@ -35,6 +35,7 @@ cases![
     what_a_standstill_takes_is_given_back,
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     beside_virtual_threads_that_start.since(21),
+    requests_beside_virtual_threads_that_start.since(21),
     classes_loaded_in_transitions_are_announced.since(21),
     objects_of_a_dump_are_found_by_a_table.only(17),
 ];
@@ -868,6 +869,16 @@ fn beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String> {
         let outcome = java.settings(settings).argument("10").run()?;
         equal("requested", outcome.report().count("requested"), 20)?;
     }
+    Ok(())
+}
+
+/// The same if so many objects are requested that a table of all is created by a walk.
+fn requests_beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java_for(21, "VirtualStarts")?.agent("dump_requests", "")?;
+    // With `-Xcheck:jni` the table takes time in proportion to the square of the objects.
+    let outcome = java.flag("-Xmx24m").argument("6").argument("objects,requests").run()?;
+    let found: Vec<_> = outcome.report().lines("found").map(|line| line.int("objects")).collect();
+    ensure!(found.iter().any(|found| found.as_ref().is_ok_and(|found| *found > 0)), "{found:?}");
     Ok(())
 }
 

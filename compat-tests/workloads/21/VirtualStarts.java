@@ -1,8 +1,8 @@
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Asks for dumps and announcements of all objects, beside platform and virtual threads that start virtual threads all the
- * time. The argument is the number of rounds.
+ * Calls the agent beside platform and virtual threads that start virtual threads all the time. The arguments are the
+ * number of rounds and the calls of each round: by default dumps and announcements of all objects.
  */
 final class VirtualStarts {
     private static final AtomicLong STARTED = new AtomicLong();
@@ -10,6 +10,7 @@ final class VirtualStarts {
 
     public static void main(String[] arguments) throws InterruptedException {
         int rounds = Integer.parseInt(arguments[0]);
+        String[] calls = arguments.length > 1 ? arguments[1].split(",") : new String[] {"objects", "both"};
         Thread[] starters = {
             Thread.ofPlatform().daemon().start(VirtualStarts::startAll),
             Thread.ofPlatform().daemon().start(VirtualStarts::startAll),
@@ -17,7 +18,7 @@ final class VirtualStarts {
         };
         Await.until("threads to start", () -> STARTED.get() > 1000);
         for (int i = 0; i < rounds; i++) {
-            for (String what : new String[] {"objects", "both"}) {
+            for (String what : calls) {
                 long result = Agent.call(what);
                 if (result != 0) {
                     throw new IllegalStateException(what + ": " + result);

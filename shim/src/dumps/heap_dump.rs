@@ -9,6 +9,7 @@ use super::walk::{Failure, Stack, Surroundings, Walk};
 use crate::classes::{self, references};
 use crate::gc::deaths;
 use crate::gc::gate::NoGc;
+use crate::gc::heap_walk;
 use crate::gc::lookup;
 use crate::jvm::{self, Jni, LARGE_FRAME};
 use crate::notify;
@@ -139,7 +140,8 @@ fn walk<'a>(
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
         let mut walk = Walk::new(buffer, surroundings);
-        let followed = deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut walk));
+        let jvmti = jvm::get().jvmti;
+        let followed = heap_walk::from_roots_while(stop_the_world.stopped(), jvmti, &mut walk);
         unannounced.append(&mut walk.unannounced);
         let suspended = stop_the_world.end();
         match walk.failure() {
@@ -203,7 +205,7 @@ fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
         let _lock = vm_locks::for_tags();
         let jvmti = jvm::get().jvmti;
         for (object, _) in jvmti.all_tagged(&tags).map_err(failed)? {
-            deaths::during_walk(|| jvmti.follow_references(Some(object), walk)).map_err(failed)?;
+            deaths::during_walk(|| jvmti.follow_from(object, walk)).map_err(failed)?;
         }
         Ok(())
     })

@@ -4,8 +4,8 @@ use super::locked::Snapshots;
 use super::stacks::Stacks;
 use super::stop_the_world::{StopTheWorld, SuspendedThread};
 use crate::classes;
-use crate::gc::deaths;
 use crate::gc::gate::NoGc;
+use crate::gc::heap_walk;
 use crate::gc::lookup;
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, virtual_threads};
@@ -71,9 +71,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         let snapshots = Snapshots::take(jni, &missing);
         let stop_the_world = StopTheWorld::begin(jni, thread, hidden_frames(jni, thread))?;
         let java = jni
-            .frame(LARGE_FRAME, |jni| {
-                java_monitors(jni, thread, stop_the_world.threads(), &snapshots)
-            })
+            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, &stop_the_world, &snapshots))
             .map_err(failed)?;
         let found = (java, raw_monitors::all(), stop_the_world.end());
         let again = snapshots.again();
@@ -120,12 +118,12 @@ struct Java {
 fn java_monitors(
     jni: Jni,
     current: &Thread,
-    suspended: &[SuspendedThread],
+    stop_the_world: &StopTheWorld,
     snapshots: &Snapshots,
 ) -> jvm::Result<Vec<Java>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
-    let candidates = candidates(jni, current, suspended, snapshots)?;
+    let candidates = candidates(jni, current, stop_the_world, snapshots)?;
     for (object, id) in candidates.objects.iter().copied() {
         if seen.insert(id.addr())
             && let Some(monitor) = usage(jni, object, id, &candidates)?
@@ -217,10 +215,11 @@ struct Candidates {
 fn candidates(
     jni: Jni,
     current: &Thread,
-    suspended: &[SuspendedThread],
+    stop_the_world: &StopTheWorld,
     snapshots: &Snapshots,
 ) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
+    let suspended = stop_the_world.threads();
     let (mut objects, mut blocked, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     let mut owned_by_carried = Vec::new();
     // The shim's own threads are excluded.
@@ -276,7 +275,7 @@ fn candidates(
         virtual_threads: class.map(Tag::id),
         tags: Vec::new(),
     };
-    deaths::during_walk(|| jvmti.follow_references(None, &mut roots))?;
+    heap_walk::from_roots_while(stop_the_world.stopped(), jvmti, &mut roots)?;
     roots.tags.sort_unstable();
     roots.tags.dedup();
     let rooted = jvmti.all_tagged(&roots.tags)?;

@@ -137,7 +137,7 @@ fn guards(jni: Jni, class: jclass, id: jobjectID) -> jvm::Result<[jobject; 2]> {
     }
     let lock = vm_locks::for_tags();
     let mut walk = Guards { class: id, guards: [Tag::NONE; 2] };
-    let follow = || jvm::get().jvmti.follow_references(Some(class), &mut walk);
+    let follow = || jvm::get().jvmti.follow_from(class, &mut walk);
     deaths::during_walk(follow)?;
     drop(lock);
     let mut found = [ptr::null_mut(); 2];

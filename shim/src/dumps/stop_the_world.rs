@@ -76,6 +76,11 @@ impl StopTheWorld {
         &self.threads
     }
 
+    /// Returns the suspension of the other threads.
+    pub fn stopped(&self) -> &Stopped {
+        &self.stopped
+    }
+
     /// Resumes the threads. Returns what was recorded about them.
     pub fn end(mut self) -> Vec<SuspendedThread> {
         std::mem::take(&mut self.threads)

@@ -4,10 +4,10 @@
 //! other, such as all objects that a dump names. So after some searches a table of all objects is created. It is kept
 //! until the agents enable collections again.
 
-use super::deaths;
+use super::{deaths, heap_walk};
 use crate::classes;
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
-use crate::jvm::{self, Jni, LARGE_FRAME, Result, WeakRef};
+use crate::jvm::{self, Jni, LARGE_FRAME, WeakRef};
 use crate::lock::{Lock, Memo};
 use crate::platform::cpu_clock;
 use crate::records::gc_switch;
@@ -260,7 +260,7 @@ fn make_table(jni: Jni) -> Option<Arc<Table>> {
 }
 
 impl Table {
-    fn new(jni: Jni) -> Result<Self> {
+    fn new(jni: Jni) -> Result<Self, String> {
         let met = Entries::new(meet(jni)?);
         let mut others = Vec::new();
         let visit = |_class, raw: &mut jlong, _size| {
@@ -271,7 +271,8 @@ impl Table {
         };
         deaths::during_walk(|| {
             jvm::get().jvmti.iterate_through_heap(JVMTI_HEAP_FILTER_UNTAGGED as jint, visit)
-        })?;
+        })
+        .map_err(|error| error.to_string())?;
         others.sort_unstable_by_key(|tag| Tag::from_raw(*tag).id());
         let others = others.chunks(AT_A_TIME);
         let others = others.map(|tags| Others { tags: tags.to_vec(), found: Memo::new() });
@@ -294,16 +295,17 @@ const GROUPS: usize = 4;
 ///
 /// Only GetObjectsWithTags creates references to many objects, in time proportional also to the number of requested
 /// tags. So the objects temporarily get shared tags in a separate environment.
-fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
+fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>, String> {
+    let failed = |error: jvm::Error| error.to_string();
     let env = jvm::get().lookup_env;
     // The walk finds dead objects of all environments, and the VM reports them to this one.
-    env.set_notification(JVMTI_EVENT_OBJECT_FREE, true)?;
+    env.set_notification(JVMTI_EVENT_OBJECT_FREE, true).map_err(failed)?;
     let mut groups = Groups::default();
-    deaths::during_walk(|| env.follow_references(None, &mut groups))?;
+    heap_walk::from_roots(jni, &threads::current(jni), env, &mut groups)?;
     let tags: Vec<_> = (0..groups.count.div_ceil(GROUP)).map(group_tag).collect();
     let mut objects = Vec::with_capacity(groups.count);
     for part in tags.chunks(tags.len().div_ceil(PARTS).max(GROUPS)) {
-        jni.frame(LARGE_FRAME, |jni| -> Result<()> {
+        jni.frame(LARGE_FRAME, |jni| -> jvm::Result<()> {
             for (object, _) in env.all_tagged(part)? {
                 env.set_tag(object, 0)?;
                 let id = tagging::tag(object)?.id().addr();
@@ -312,7 +314,8 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>> {
                 }
             }
             Ok(())
-        })?;
+        })
+        .map_err(failed)?;
     }
     Ok(objects)
 }

@@ -5,11 +5,9 @@ use super::objects::{event, event_of, knows_elements};
 use super::send;
 use crate::classes;
 use crate::classes::Linking;
-use crate::classes::stopped::Stopped;
-use crate::gc::lookup;
-use crate::gc::{deaths, gate};
+use crate::gc::{gate, heap_walk, lookup};
 use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
-use crate::jvm::{self, Jni, Result, virtual_threads};
+use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::class::Instances;
@@ -35,10 +33,8 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     // An object that was found must not be reported as freed before it is announced.
     let _no_gc = gate::NoGc::begin();
     let _replay = Replay::begin(agent);
-    match find_unknown(jni, agent, thread, class_of_classes) {
-        Ok(found) => announce_found(jni, agent, thread, &found),
-        Err(reason) => log::warn!("existing objects are not announced: {reason}"),
-    }
+    let found = find_unknown(jni, agent, thread, class_of_classes);
+    announce_found(jni, agent, thread, &found);
 }
 
 /// Returns the agent if OBJECT_ALLOC would be sent to it now for every object that a dump names. If allocations are
@@ -130,19 +126,11 @@ fn find_unknown(
     agent: &Agent,
     thread: &Thread,
     class_of_classes: jobjectID,
-) -> std::result::Result<Vec<Unannounced>, String> {
-    // HotSpot can crash if a virtual thread is created during the heap walk.
-    let there_are_virtual_threads =
-        threads::internally(jni, || virtual_threads::get(jni).is_some());
-    let stopped = match there_are_virtual_threads {
-        true => Some(Stopped::begin(jni, thread)?),
-        false => None,
-    };
+) -> Vec<Unannounced> {
     let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
-    let followed = deaths::during_walk(|| jvm::get().jvmti.follow_references(None, &mut unknown));
-    drop(stopped);
-    if let Err(error) = followed {
+    // What was found before an error is already marked as announced.
+    if let Err(error) = heap_walk::from_roots(jni, thread, jvm::get().jvmti, &mut unknown) {
         log::warn!("existing objects are not announced: {error}");
     }
-    Ok(unknown.found)
+    unknown.found
 }

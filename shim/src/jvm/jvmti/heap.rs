@@ -262,13 +262,20 @@ unsafe extern "system" fn array<V: Visitor>(
 }
 
 impl Jvmti {
-    /// Walks everything that can be reached from the GC roots, or from the object `from`. That object must have a
-    /// tag, and is not visited itself.
-    pub fn follow_references<V: Visitor>(
-        self,
-        from: Option<jobject>,
-        visitor: &mut V,
-    ) -> Result<()> {
+    /// Walks everything that can be reached from the GC roots.
+    ///
+    /// # Safety
+    /// No virtual thread is created meanwhile.
+    pub unsafe fn follow_from_roots<V: Visitor>(self, visitor: &mut V) -> Result<()> {
+        self.follow_references(ptr::null_mut(), visitor)
+    }
+
+    /// Walks everything that can be reached from this object. The object must have a tag, and is not visited itself.
+    pub fn follow_from<V: Visitor>(self, object: jobject, visitor: &mut V) -> Result<()> {
+        self.follow_references(object, visitor)
+    }
+
+    fn follow_references<V: Visitor>(self, from: jobject, visitor: &mut V) -> Result<()> {
         let mut callbacks = jvmtiHeapCallbacks {
             heap_reference_callback: Some(reference::<V>),
             ..jvmtiHeapCallbacks::default()
@@ -279,7 +286,6 @@ impl Jvmti {
         if visitor.wants_arrays() {
             callbacks.array_primitive_value_callback = Some(array::<V>);
         }
-        let from = from.unwrap_or(ptr::null_mut());
         let visitor = ptr::from_mut(visitor).cast::<c_void>();
         jvmti!(self, FollowReferences, 0, ptr::null_mut(), from, &callbacks, visitor)
     }
