@@ -17,6 +17,7 @@ cases![
     waiting_lets_others_in,
     notified,
     waits_for_an_initializer_are_whole,
+    waits_that_throw_an_exception_are_not_reported.on_every_jdk(),
     parking.on_every_jdk(),
     parking_is_not_told_unasked,
     switched_while_threads_wait,
@@ -155,6 +156,16 @@ fn waits_for_an_initializer_are_whole(vm: &Vm<'_>) -> Result<(), String> {
     // System threads wait at the end.
     ensure!(ended <= begun, "{ended} of {begun} waits ended");
     Ok(())
+}
+
+/// The VM reports the beginning of each call of `wait`, and the end only if the caller owns the monitor and the timeout is
+/// valid.
+fn waits_that_throw_an_exception_are_not_reported(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java("IllegalWaits")?.agent("monitors", "events=57+58")?.run()?;
+    let waits = outcome.expects.one("expect")?.int("waits")? as usize;
+    let words: Vec<_> =
+        watched(outcome.report(), "monitor").map(|line| line.word.as_str()).collect();
+    equal("events", words, ["wait", "waited"].repeat(waits))
 }
 
 /// A parked thread waits for the object that `LockSupport.getBlocker` returns.

@@ -81,14 +81,15 @@ pub unsafe extern "system" fn monitor_wait(
 ) {
     let wait = |jni| {
         let thread = threads::current(jni);
-        if !notify::is_reported(&thread) {
+        // The VM reports the beginning of a wait that throws an exception, but not the end.
+        if !notify::is_reported(&thread) || timeout < 0 || !holds_lock(jni, object) {
             return;
         }
         let body = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
         let is_sent = blocks(jni, waiting)
             && post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
-        // A wait releases the monitor completely, however often the thread has entered it.
-        if is_awaited(object) && lets_go_to_wait(jni, object) {
+        // A wait releases the monitor completely, however often the thread has entered it, unless it is interrupted.
+        if is_awaited(object) && !is_interrupted() {
             post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
         if is_sent {
@@ -294,12 +295,6 @@ fn has_locked_once(jni: Jni) -> bool {
         locks <= 1
     });
     locks <= 1
-}
-
-/// Returns true if a `wait` that the current thread has called will release the monitor: the thread must own the
-/// monitor and must not be interrupted.
-fn lets_go_to_wait(jni: Jni, object: jobject) -> bool {
-    !is_interrupted() && holds_lock(jni, object)
 }
 
 fn is_interrupted() -> bool {
