@@ -21,6 +21,8 @@ cases![
     collector_and_compiler_are_named,
     cut_stacks_say_so,
     samples_by_clocks_have_the_right_weight,
+    replaced_clock_functions_have_no_effect,
+    clocks_that_cannot_be_read_are_reported,
     attached_profile_has_the_time_of_threads_from_before,
 ];
 
@@ -183,6 +185,34 @@ fn samples_by_clocks_have_the_right_weight(vm: &Vm<'_>) -> Result<(), String> {
     let lines = by_limit.outcome.stderr.lines();
     let warnings = lines.filter(|line| line.contains("CPU timers are not available")).count();
     equal("warnings", warnings, 1)
+}
+
+/// Returns the options of `record` that preload a library which replaces the clock functions.
+fn preloaded(variables: &[&str]) -> Result<Vec<String>, String> {
+    let library = format!("LD_PRELOAD={}", text(&build::agent("clocks")?)?);
+    let variables = variables.iter().map(|variable| (*variable).to_owned());
+    Ok(["--", "env"].map(str::to_owned).into_iter().chain([library]).chain(variables).collect())
+}
+
+fn replaced_clock_functions_have_no_effect(vm: &Vm<'_>) -> Result<(), String> {
+    let preloaded = preloaded(&[])?;
+    let preloaded: Vec<_> = preloaded.iter().map(String::as_str).collect();
+    let recorded = record_behind(vm, "sleepers", 4, 1_500, &preloaded)?;
+    recorded.shows(&[])?;
+    // The program's own times of threads are changed.
+    let (all, shown) = (recorded.millis(""), recorded.millis(BURN.1));
+    let is_most = shown > all / 2.0;
+    ensure!(is_most, "{shown} of {all} ms in the profile");
+    Ok(())
+}
+
+fn clocks_that_cannot_be_read_are_reported(vm: &Vm<'_>) -> Result<(), String> {
+    let preloaded = preloaded(&["REFUSE_CLOCKS=1"])?;
+    let preloaded: Vec<_> = preloaded.iter().map(String::as_str).collect();
+    let recorded = record_behind(vm, "sleepers", 4, 500, &preloaded)?;
+    equal("time", recorded.millis("CpuShares") as i64, 0)?;
+    let line = "the CPU clocks of threads cannot be read (Operation not permitted (os error 1))";
+    equal(line, recorded.outcome.stderr.matches(line).count(), 1)
 }
 
 /// The threads have never run code of the shim before.

@@ -44,14 +44,18 @@ impl Cpu {
                     State::Over
                 }
             };
-            if self.counted > 0 {
-                self.clock = process_clock();
+            match process_clock() {
+                Ok(now) if self.counted > 0 => self.clock = now,
+                Ok(_) => {}
+                Err(why) => error(&format_args!(
+                    "cannot read the CPU time of the process ({why}): CPU time of native code is missing"
+                )),
             }
         }
         let Self { state: State::On(sampler, frames), clock, used, counted, kinds } = self else {
             return LATER;
         };
-        let now = process_clock();
+        let now = process_clock().unwrap_or(*clock);
         let passed = now.saturating_sub(std::mem::replace(clock, now));
         if *sampled == Sampled::ALL {
             *used += passed;

@@ -5,6 +5,7 @@ use crate::symbols::Symbols;
 use jvmpi::{CpuSample, CpuSampler, Frames};
 use jvmpi_formats::profile::{NameId, ThreadSerial, TraceSerial};
 use rustc_hash::FxHashMap;
+use std::io;
 use std::time::Duration;
 
 /// The sampling of a recording.
@@ -90,7 +91,7 @@ impl Cpu {
     pub fn begin(is_attached: bool) -> Self {
         Self {
             state: State::Off,
-            clock: if is_attached { process_clock() } else { Duration::ZERO },
+            clock: if is_attached { process_clock().unwrap_or_default() } else { Duration::ZERO },
             used: Duration::ZERO,
             counted: 0,
             kinds: Kinds::default(),
@@ -118,12 +119,17 @@ impl Cpu {
     }
 }
 
-/// Returns the CPU time of the process.
-pub fn process_clock() -> Duration {
+/// Returns the CPU time of the process. The C library's function is not used: `faketime` and its like replace it in the
+/// process, also for this clock.
+pub fn process_clock() -> io::Result<Duration> {
+    let clock = libc::CLOCK_PROCESS_CPUTIME_ID;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is a local variable.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    let result = unsafe { libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time) };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use jvmpi_settings::Suspend;
 use jvmpi_sys::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_void;
+use std::io;
 use std::mem;
 use std::ptr;
 use std::sync::Arc;
@@ -118,6 +119,13 @@ pub fn start(agent: &Agent, interval: i64, depth: usize) -> i32 {
         let mut sampler = SAMPLER.lock();
         if sampler.is_some() {
             return JVMPI_NOT_AVAILABLE;
+        }
+        if cpu_clock::of(os_thread()).is_none() {
+            log::warn!(
+                "the CPU clocks of threads cannot be read ({}): there are no CPU samples; sample the elapsed time",
+                io::Error::last_os_error()
+            );
+            return JVMPI_FAIL;
         }
         if !POOL.map() {
             return JVMPI_FAIL;
