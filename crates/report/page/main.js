@@ -31,6 +31,12 @@ function to(view, argument, query = {}) {
   return `#/${view}${argument == null ? '' : `/${argument}`}${settings ? `?${settings}` : ''}`;
 }
 
+// The number in an address if one of the lists has it; null if none has, as in an address of another page.
+function known(text, ...lists) {
+  const isKnown = /^\d+$/.test(text ?? '') && lists.some((list) => list.includes(Number(text)));
+  return isKnown ? Number(text) : null;
+}
+
 // What a view is told: its argument and settings, how to change them, and addresses that keep those of stacks.
 function pageOf(address) {
   const [path, settings = ''] = address.replace(/^#\/?/, '').split('?');

@@ -11,7 +11,7 @@ function chosen(query) {
   const whenever = measures.find((measure) => measure.name === query.m) ?? firstMeasure();
   const span = spanOf(whenever, query.s);
   const measure = span ? during(whenever, span) : whenever;
-  const thread = query.t == null ? null : Number(query.t);
+  const thread = known(query.t, ...measures.map(({ table }) => table.thread));
   return {
     measure,
     span,

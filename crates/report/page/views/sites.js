@@ -4,7 +4,7 @@ function sitesView(page) {
   const sites = tableOf('sites');
   const [liveBytes, liveObjects, bytes, objects] = sites.measures;
   const byClass = page.query.g === 'class';
-  const only = page.query.c == null ? null : Number(page.query.c);
+  const only = known(page.query.c, sites.object);
   let rows = [...sites.node.keys()]
     .filter((row) => only == null || sites.object[row] === only)
     .map((row) => ({

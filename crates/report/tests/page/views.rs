@@ -37,6 +37,7 @@ cases! {
     a_file_that_is_cut_off_is_shown_up_to_there,
     a_file_of_nothing_is_shown,
     recording_is_named_and_shown_as_time,
+    unknown_numbers_in_an_address_are_ignored,
     hidden_jdk_frames_belong_to_their_callers,
     lock_is_entered_outside_its_package,
     range_of_time_limits_what_is_shown,
@@ -118,6 +119,18 @@ fn recording_is_named_and_shown_as_time(browser: &mut Browser) {
         "Not in this file: CPU time (record --cpu or --calls); allocation sites (record --alloc); \
          the heap’s objects (record --heap); monitors (record --locks)."
     );
+}
+
+fn unknown_numbers_in_an_address_are_ignored(browser: &mut Browser) {
+    open_single(browser);
+    for (view, setting) in [("sites", "c"), ("methods", "t")] {
+        browser.go(&format!("#/{view}"));
+        let rows = browser.rows("main table");
+        for unknown in ["x", "", "99999", "-1"] {
+            browser.go(&format!("#/{view}?{setting}={unknown}"));
+            assert_eq!(browser.rows("main table"), rows, "{view} {setting}={unknown}");
+        }
+    }
 }
 
 fn hidden_jdk_frames_belong_to_their_callers(browser: &mut Browser) {
