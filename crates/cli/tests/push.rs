@@ -346,6 +346,7 @@ fn profile_for_a_store_that_is_away_waits_for_the_next_push() {
     let start = Instant::now();
     let line = report(&user.push(&["--push-timeout", "0.3", FILE, &url], &[]), 1);
     assert!(line.contains("1 wait in "), "{line}");
+    assert!(line.contains("had not taken them when the wait ended"), "{line}");
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     assert_eq!(user.queued(), 2);
     let first = slow.seen().body;
@@ -447,8 +448,12 @@ mod tls {
     const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/authority.pem");
 
     fn store() -> Store {
-        let certificate = CertificateDer::from_pem_slice(include_bytes!("tls/server.pem")).unwrap();
-        let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/server.key")).unwrap();
+        store_with(include_bytes!("tls/server.pem"), include_bytes!("tls/server.key"))
+    }
+
+    fn store_with(certificate: &[u8], key: &[u8]) -> Store {
+        let certificate = CertificateDer::from_pem_slice(certificate).unwrap();
+        let key = PrivateKeyDer::from_pem_slice(key).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -481,6 +486,19 @@ mod tls {
         fn flush(&mut self) -> std::io::Result<()> {
             self.0.borrow_mut().flush()
         }
+    }
+
+    #[test]
+    fn certificate_of_an_authority_as_that_of_the_store_is_explained() {
+        let store = store_with(
+            include_bytes!("tls/self-signed.pem"),
+            include_bytes!("tls/self-signed.key"),
+        );
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/self-signed.pem");
+        let url = store.url("otlp+https");
+        let push = ["--ca-file", file, "--push-timeout", "5", FILE, &url];
+        let line = report(&User::new().push(&push, &[]), 1);
+        assert!(line.contains("make one with basicConstraints=CA:FALSE"), "{line}");
     }
 
     #[test]

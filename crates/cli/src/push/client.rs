@@ -173,7 +173,11 @@ fn explained(error: &ureq::Error) -> String {
         ureq::Error::Timeout(ureq::Timeout::Connect) => "no connection in time".into(),
         ureq::Error::Timeout(_) => "no answer in time".into(),
         ureq::Error::HostNotFound => "the host name is unknown".into(),
-        ureq::Error::Io(error) => error.to_string(),
+        error if error.to_string().contains("CaUsedAsEndEntity") => {
+            "the store's certificate is one of an authority (CaUsedAsEndEntity): make one with \
+             basicConstraints=CA:FALSE, or one that an authority has signed"
+                .into()
+        }
         error => error.to_string(),
     }
 }

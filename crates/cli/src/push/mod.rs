@@ -219,8 +219,12 @@ impl Pushing {
             let directory = self.pusher.directory().display();
             line += &format!("; {waiting} wait in {directory} for the next push to this store");
         }
-        if let Some(why) = failure {
-            line += &format!(": {why}");
+        match failure {
+            Some(why) => line += &format!(": {why}"),
+            None if *waiting > 0 => {
+                line += ": the store had not taken them when the wait ended; --push-timeout sets a longer wait";
+            }
+            None => {}
         }
         line
     }
