@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::label;
-use crate::output::{NewFile, Output};
+use crate::output::{self, NewFile, Output};
 #[cfg(feature = "parquet")]
 use crate::process;
 use crate::signals;
@@ -82,6 +82,9 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => output.write(&name_of(&arguments.from), &file, None, None, out),
     };
     let said = if to_standard_output {
+        if output::was_closed() {
+            return Err("standard output is closed".into());
+        }
         let mut out = BufWriter::new(io::stdout().lock());
         write(&mut out).and_then(|said| out.flush().map(|()| said)).map_err(|e| e.to_string())?
     } else {

@@ -8,6 +8,7 @@ use jvmpi_report::Recording;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The output made of a profile.
 #[derive(Clone, Copy)]
@@ -132,6 +133,28 @@ impl Drop for NewFile {
     fn drop(&mut self) {
         self.place.give_up();
     }
+}
+
+/// True if the command began without standard output.
+static IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Runs before `main`: Rust's runtime opens `/dev/null` in place of a closed standard output, and data would be lost there
+/// without an error.
+extern "C" fn look_at_output() {
+    // SAFETY: fcntl with this command has no precondition.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    IS_CLOSED.store(flags == -1, Ordering::Relaxed);
+}
+
+// SAFETY: the C library calls the functions in this section, which may ignore their arguments, before `main`. This one
+// needs nothing of Rust's runtime.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_OUTPUT: extern "C" fn() = look_at_output;
+
+/// Returns true if the command began without standard output.
+pub fn was_closed() -> bool {
+    IS_CLOSED.load(Ordering::Relaxed)
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> String {

@@ -3,6 +3,7 @@
 use jvmpi_settings::library::testing::{AGENT, Directory};
 use std::env;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -501,6 +502,58 @@ fn profiles_are_converted_to_what_the_name_says() {
     assert!(output.status.success() && difference.is_file(), "{output:?}");
     let left: Vec<_> = std::fs::read_dir(&directory.0).unwrap().flatten().collect();
     assert_eq!(left.len(), 8, "{left:?}");
+}
+
+#[test]
+fn compressed_heap_dumps_are_read() {
+    let directory = Directory::new("compressed");
+    let dump = directory.0.join("heap.hprof");
+    let output = jvmpi(&["convert", FILE, dump.to_str().unwrap()]);
+    assert!(output.status.success(), "{output:?}");
+    let bytes = std::fs::read(&dump).unwrap();
+    // The JVM writes blocks that are compressed on their own.
+    let packed = bytes.chunks(bytes.len() / 2).flat_map(|block| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(block).unwrap();
+        packed.finish().unwrap()
+    });
+    let path = directory.0.join("heap.hprof.gz");
+    let packed: Vec<u8> = packed.collect();
+    std::fs::write(&path, &packed).unwrap();
+    let collapsed =
+        |path: &Path| jvmpi(&["convert", path.to_str().unwrap(), "-", "--format", "collapsed"]);
+    let (plain, unpacked) = (collapsed(&dump), collapsed(&path));
+    assert!(unpacked.status.success() && !plain.stdout.is_empty(), "{unpacked:?}");
+    assert_eq!(unpacked.stdout, plain.stdout);
+    std::fs::write(&path, &packed[..packed.len() - 20]).unwrap();
+    assert_eq!(collapsed(&path).status.code(), Some(1));
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn full_disk_leaves_no_directory_of_tables() {
+    let directory = Directory::new("full");
+    let out = directory.0.join("tables");
+    let limited = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_jvmpi"), "convert", FILE])
+        .args([out.to_str().unwrap(), "--to", "parquet"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stderr).contains("cannot write "), "{output:?}");
+    assert!(!out.exists(), "{output:?}");
+}
+
+#[test]
+fn convert_without_standard_output_fails() {
+    let output = Command::new("sh")
+        .args(["-c", "exec \"$0\" \"$@\" >&-", env!("CARGO_BIN_EXE_jvmpi"), "convert"])
+        .args([FILE, "-", "--format", "collapsed"])
+        .output()
+        .unwrap();
+    assert_eq!(text(&output.stderr), "jvmpi: error: standard output is closed\n");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]

@@ -13,8 +13,19 @@ use tempfile::NamedTempFile;
 #[derive(Debug)]
 pub struct Place {
     directory: PathBuf,
+    /// True if the directory is new. It is removed if it stays empty.
+    is_new: bool,
     /// The folders below that of a table, and the name of the files in them; none without partitions.
     partition: Option<(String, String)>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if self.is_new {
+            // A directory with files cannot be removed.
+            let _ = fs::remove_dir(&self.directory);
+        }
+    }
 }
 
 /// The properties of a profile that select its partition.
@@ -35,6 +46,7 @@ impl Place {
     /// Returns the error of the file system, or an error if the directory has files or is another user's in a
     /// directory for everybody.
     pub fn new(directory: &Path, partition: Option<Partition<'_>>) -> io::Result<Self> {
+        let is_new = !directory.exists();
         if let (name, None) = planted::find(directory)? {
             fs::create_dir_all(name.parent().unwrap_or(Path::new("")))?;
             match fs::create_dir(name) {
@@ -55,7 +67,7 @@ impl Place {
             let file = format!("{:016x}.parquet", partition.profile_id);
             (format!("host={host}/date={date}/hour={hour}"), file)
         });
-        Ok(Self { directory: directory.to_owned(), partition })
+        Ok(Self { directory: directory.to_owned(), is_new, partition })
     }
 
     /// Creates the file of a table under a temporary name. Spark and DuckDB ignore files whose names begin with a dot.

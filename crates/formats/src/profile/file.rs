@@ -42,7 +42,8 @@ pub enum Encoding {
 }
 
 impl File {
-    /// Reads the file at this path.
+    /// Reads the file at this path. One that is compressed with gzip, as `jcmd GC.heap_dump -gz` writes it, is unpacked
+    /// into a temporary file.
     ///
     /// # Errors
     ///
@@ -50,6 +51,10 @@ impl File {
     /// no error: [`problem`](Self::problem) returns it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = fs::File::open(path)?;
+        #[cfg(feature = "compressed")]
+        if file.metadata()?.is_file() {
+            file = unpacked(file)?;
+        }
         // A pipe has no length and can't be mapped.
         let content = if file.metadata()?.is_file() {
             // SAFETY: the bytes are only read as bytes, and any value of a byte is valid. If another process
@@ -127,6 +132,24 @@ impl File {
             }
         })
     }
+}
+
+/// Returns the contents of a file that is compressed with gzip, and any other file as it is.
+#[cfg(feature = "compressed")]
+fn unpacked(mut file: fs::File) -> io::Result<fs::File> {
+    use flate2::read::MultiGzDecoder;
+    use std::io::Seek;
+
+    let mut start = Vec::new();
+    Read::by_ref(&mut file).take(2).read_to_end(&mut start)?;
+    file.rewind()?;
+    if start != [0x1f, 0x8b] {
+        return Ok(file);
+    }
+    // Unlike memory, a disk that is full is an error.
+    let mut unpacked = tempfile::tempfile()?;
+    io::copy(&mut MultiGzDecoder::new(io::BufReader::new(file)), &mut unpacked)?;
+    Ok(unpacked)
 }
 
 impl Content {
