@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_the_jdk_runs_on_each() {
+    fn jdk_dependent_cases_run_on_each_jdk() {
         assert_eq!(beside_17(case("a").on_every_jdk()), [11, 21, 25]);
         assert_eq!(beside_17(case("a").on_every_jdk().until(19)), [11]);
         assert_eq!(beside_17(case("a").since(21)), [21, 25], "and where the feature is new");

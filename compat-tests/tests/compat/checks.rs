@@ -10,7 +10,7 @@ use crate::cases;
 cases![
     broken_rules_are_found,
     kept_rules_are_not,
-    nothing_is_said_unasked.only(17),
+    check_off_prints_nothing.only(17),
     the_first_one_aborts.only(17),
     agents_without_events_are_checked.only(17),
     agents_that_are_right.only(17),
@@ -86,7 +86,7 @@ fn kept_rules_are_not(vm: &Vm<'_>) -> Result<(), String> {
     outcome.checks(&["a trace", "its class", "hooked", "status"])
 }
 
-fn nothing_is_said_unasked(vm: &Vm<'_>) -> Result<(), String> {
+fn check_off_prints_nothing(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = breaker(vm, "mode=keep", "")?;
     ensure!(!outcome.stderr.contains("check:"), "{}", outcome.stderr);
     Ok(())

@@ -16,7 +16,7 @@ cases![
     hidden_classes_are_announced_and_cannot_be_rewritten.on_every_jdk(),
     names_with_slashes,
     unload_waits_until_gc_is_enabled,
-    what_was_not_announced_is_forgotten,
+    data_of_unannounced_classes_is_freed,
     // ZGC has no class unloading there.
     numbers_of_methods_are_given_again.on_every_gc().except(11, Gc::Z),
     numbers_of_methods_that_are_never_called,
@@ -120,7 +120,7 @@ fn unload_waits_until_gc_is_enabled(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// The shim's data about a class that was never reported is freed with the class.
-fn what_was_not_announced_is_forgotten(vm: &Vm<'_>) -> Result<(), String> {
+fn data_of_unannounced_classes_is_freed(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Unload")?.agent("unload", "mode=traced")?.argument("traced");
     let outcome = java.property("victim.trace", "true").settings("log=debug").run()?;
     let line = outcome.stderr.lines().find(|line| line.contains(" methods are known"));

@@ -33,17 +33,17 @@ cases![
     run_refuses_what_is_no_agent,
     run_attaches,
     run_attaches_after_an_upgrade.only(17),
-    run_tells_why_it_cannot_attach,
-    run_tells_whose_the_jvm_is,
-    doctor_tells_what_works.on_every_jdk(),
+    run_prints_why_it_cannot_attach,
+    run_names_the_owner_of_a_foreign_jvm,
+    doctor_lists_what_works.on_every_jdk(),
     doctor_tests_the_internals_of_an_unknown_version.only(25),
     record_joins_calls_that_took_hardly_any_time,
-    record_tells_what_a_program_does,
+    record_profiles_a_program,
     record_shows_locks,
     record_shows_elapsed_time,
     record_shows_samples_over_time,
     record_passes_signals_on,
-    record_tells_each_jvm_of_a_script,
+    record_writes_a_file_for_each_jvm_of_a_script,
     record_attaches_for_a_while.on_every_jdk(),
     record_waits_for_a_jvm_that_is_starting.on_every_jdk(),
     record_that_is_killed_leaves_its_last_snapshot,
@@ -51,7 +51,7 @@ cases![
     record_ends_though_its_jvm_is_stopped,
     record_attaches_until_it_is_stopped,
     record_ends_as_the_program,
-    record_keeps_what_a_killed_jvm_has_told,
+    record_keeps_the_last_snapshot_of_a_killed_jvm,
     record_pushes_what_is_new_of_each_jvm.only(17),
     record_fails_if_nothing_is_whole.only(17),
     record_admits_jvms_alone.only(17),
@@ -62,13 +62,13 @@ cases![
     record_says_why_there_is_nothing,
     top_shows_the_hottest_method,
     heap_dump_has_the_objects_of_the_program.on_every_gc(),
-    heap_tells_why_there_is_no_dump.only(17),
+    heap_prints_why_there_is_no_dump.only(17),
     heap_can_be_interrupted.only(17),
     heap_of_openj9_is_refused.only(17),
     record_dumps_the_heap_at_the_end_of_the_program.on_every_gc(),
     record_dumps_the_heap_of_a_program_that_is_ended,
     record_dumps_the_heap_of_a_jvm_that_continues,
-    record_tells_that_a_jvm_has_ended_before_the_heap_dump.only(17),
+    record_reports_a_jvm_that_ends_before_its_heap_dump.only(17),
 ];
 
 /// The period of checking a condition.
@@ -148,7 +148,7 @@ fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
     outcome.report().find("thread_start", "name", "main").map(|_| ())
 }
 
-fn run_tells_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
+fn run_prints_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
     let pid = java.process();
@@ -197,7 +197,7 @@ fn run_attaches_after_an_upgrade(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// Another user's JVM cannot be attached to; the line names the users who can.
-fn run_tells_whose_the_jvm_is(vm: &Vm<'_>) -> Result<(), String> {
+fn run_names_the_owner_of_a_foreign_jvm(vm: &Vm<'_>) -> Result<(), String> {
     // SAFETY: has no precondition.
     if unsafe { libc::geteuid() } != 0 {
         println!("skipped: only root can be two users");
@@ -252,7 +252,7 @@ fn summary<'a>(outcome: &'a Outcome, file: &Path) -> Result<&'a str, String> {
     last.strip_prefix(start.as_str()).ok_or_else(|| format!("not `{start}`: {}", outcome.stderr))
 }
 
-fn record_tells_what_a_program_does(vm: &Vm<'_>) -> Result<(), String> {
+fn record_profiles_a_program(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("calls.txt");
     let java = vm.java("Profiled")?.argument("calls");
@@ -389,7 +389,7 @@ fn record_passes_signals_on(vm: &Vm<'_>) -> Result<(), String> {
     summary(&outcome, &file).map(|_| ())
 }
 
-fn record_tells_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), String> {
+fn record_writes_a_file_for_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("script.hprof");
     let script = "\"$0\" \"$@\"; \"$0\" \"$@\"; exit 3";
@@ -640,7 +640,7 @@ fn record_ends_as_the_program(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The last snapshot survives a killed JVM. Its time cannot be seen from here, so the program gets more time until all
 /// its work is reported: the pause before the next request is twenty times as long as the snapshot took.
-fn record_keeps_what_a_killed_jvm_has_told(vm: &Vm<'_>) -> Result<(), String> {
+fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let mut told = (0, 0);
     for millis in [200, 1_000, 5_000, 25_000, 125_000] {
@@ -1038,7 +1038,7 @@ fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
     equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
 }
 
-fn doctor_tells_what_works(vm: &Vm<'_>) -> Result<(), String> {
+fn doctor_lists_what_works(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let home = text(&vm.jdk.home)?;
     let said = jvmpi(None, &["doctor", "--report", home])?;
@@ -1191,7 +1191,7 @@ fn refused(arguments: &[&str], why: &str) -> Result<(), String> {
     equal("exit status", output.status.code(), Some(1))
 }
 
-fn heap_tells_why_there_is_no_dump(vm: &Vm<'_>) -> Result<(), String> {
+fn heap_prints_why_there_is_no_dump(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "heap")?;
     let mut java = vm.java("Wait")?.start()?;
     java.wait_for("ready")?;
@@ -1329,7 +1329,7 @@ fn record_dumps_the_heap_of_a_jvm_that_continues(vm: &Vm<'_>) -> Result<(), Stri
 }
 
 /// The profile is kept, a line says that there is no heap dump, and the exit status shows it.
-fn record_tells_that_a_jvm_has_ended_before_the_heap_dump(vm: &Vm<'_>) -> Result<(), String> {
+fn record_reports_a_jvm_that_ends_before_its_heap_dump(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = empty_directory(vm, "none")?.join("x.txt");
     let no_heap = "jvmpi: error: there is no heap dump: ";

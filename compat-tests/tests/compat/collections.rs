@@ -11,7 +11,7 @@ use crate::cases;
 use crate::objects::{checked, keeps_rules};
 
 cases![
-    as_many_as_there_are.on_every_gc().on_every_jdk(),
+    gc_events_match_the_jvms_counts.on_every_gc().on_every_jdk(),
     without_performance_counters.on(&[Gc::Serial, Gc::Parallel, Gc::G1]).since(21),
     known_by_their_effect.only(17),
     // From 22 on JNI does not prevent collections, or threads wait before the world is stopped.
@@ -57,7 +57,7 @@ fn answered(phases: [&Line; 2]) -> Result<(), String> {
     Ok(())
 }
 
-fn as_many_as_there_are(vm: &Vm<'_>) -> Result<(), String> {
+fn gc_events_match_the_jvms_counts(vm: &Vm<'_>) -> Result<(), String> {
     as_many(vm, &[])
 }
 

@@ -12,7 +12,7 @@ cases![
     unload,
     unloaded_is_what_was_loaded,
     enabled_late_by_another_agent,
-    enabled_before_what_is_compiled_is_told,
+    requested_code_is_not_reported_again,
 ];
 
 fn line_tables(vm: &Vm<'_>) -> Result<(), String> {
@@ -81,7 +81,7 @@ fn enabled_late_by_another_agent(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The VM reports code some time after it exists. Code that an agent got on request is not reported again
 /// then.
-fn enabled_before_what_is_compiled_is_told(vm: &Vm<'_>) -> Result<(), String> {
+fn requested_code_is_not_reported_again(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Compiled")?.agent("compiled", "when=behind")?;
     let java = java.another_agent("compiled", "when=late")?;
     let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;

@@ -32,7 +32,7 @@ cases![
     in_data_dump_request,
     without_memory,
     without_a_standstill,
-    what_a_standstill_takes_is_given_back,
+    can_suspend_is_released_after_a_dump,
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     beside_virtual_threads_that_start.since(21),
     requests_beside_virtual_threads_that_start.since(21),
@@ -827,7 +827,7 @@ fn without_a_standstill(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// Another agent can have `can_suspend` after a dump.
-fn what_a_standstill_takes_is_given_back(vm: &Vm<'_>) -> Result<(), String> {
+fn can_suspend_is_released_after_a_dump(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?;
     let mut running = java.argument("all first").argument("read").start()?;
     running.wait_for("ready")?;

@@ -5,7 +5,10 @@ use compat_tests::machine::Machine;
 /// The beginnings of the names of cases, and why they are left out.
 const LEFT_OUT: [(&str, &str); 3] = [
     ("cli/run_is_the_program", "the program that a process runs is the emulator"),
-    ("cli/run_tells_whose_the_jvm_is", "there is one user only where the emulator is known"),
+    (
+        "cli/run_names_the_owner_of_a_foreign_jvm",
+        "there is one user only where the emulator is known",
+    ),
     ("dumps/without_memory", "the emulator does not limit the address space"),
 ];
 

@@ -36,7 +36,7 @@ cases![
     waits_for_monitors,
     waits_for_locks,
     waits_are_no_processor_time,
-    threads_are_told,
+    text_profile_lists_threads,
     a_dump_at_each_signal,
     an_end_before_the_end_of_the_program,
     in_a_running_program_twice.on_every_jdk(),
@@ -490,7 +490,7 @@ fn waits_are_no_processor_time(vm: &Vm<'_>) -> Result<(), String> {
     equal("sections of monitors", profile.monitor_times().count(), 1)
 }
 
-fn threads_are_told(vm: &Vm<'_>) -> Result<(), String> {
+fn text_profile_lists_threads(vm: &Vm<'_>) -> Result<(), String> {
     let (_, file) = run(vm, "calls", "threads.txt", "cpu=samples")?;
     let profile = file.profile();
     for number in 0..4 {

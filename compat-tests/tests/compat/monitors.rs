@@ -19,7 +19,7 @@ cases![
     waits_for_an_initializer_are_whole,
     waits_that_throw_an_exception_are_not_reported.on_every_jdk(),
     parking.on_every_jdk(),
-    parking_is_not_told_unasked,
+    parking_is_reported_only_with_the_setting,
     switched_while_threads_wait,
     virtual_threads.since(21),
     virtual_threads_of_their_own.since(21),
@@ -205,7 +205,7 @@ fn parking(vm: &Vm<'_>) -> Result<(), String> {
     equal("parking that is over at once", at_blocker.count(), 0)
 }
 
-fn parking_is_not_told_unasked(vm: &Vm<'_>) -> Result<(), String> {
+fn parking_is_reported_only_with_the_setting(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Parks")?.agent("monitors", "events=57+58")?.run()?;
     let parks = |line: &&Line| line.text("monitor") != Ok("-");
     equal("events", outcome.report().all().iter().filter(parks).count(), 0)

@@ -15,7 +15,7 @@ cases![
     missing_file_is_refused,
     log_goes_to_standard_error,
     a_known_agent_gets_what_it_needs,
-    unloading_is_not_told_to_who_cannot_bear_it,
+    unload_off_suppresses_class_unload_for_that_agent_only,
     java_code_in_jvm_onload,
 ];
 
@@ -91,7 +91,7 @@ fn a_known_agent_gets_what_it_needs(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// The other agent, which has no such setting, gets the event.
-fn unloading_is_not_told_to_who_cannot_bear_it(vm: &Vm<'_>) -> Result<(), String> {
+fn unload_off_suppresses_class_unload_for_that_agent_only(vm: &Vm<'_>) -> Result<(), String> {
     let agent = build::agent("unload")?;
     let java = vm.java("Unload")?.shim(text(&agent)?)?.property("agent.path", text(&agent)?);
     let java = java.another_agent("events", "events=43+5")?;

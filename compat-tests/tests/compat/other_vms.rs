@@ -11,9 +11,9 @@ const LEFT_OUT_ON_ZERO: [(&str, &str); 6] = [
     ("compiled/", COMPILES_NOTHING),
     ("methods/compiled_methods", COMPILES_NOTHING),
     ("sampling/stacks_have_only_calls", COMPILES_NOTHING),
-    ("cli/doctor_tells_what_works", "the command looks at the usual VM of a JDK"),
+    ("cli/doctor_lists_what_works", "the command looks at the usual VM of a JDK"),
     ("cli/top_shows_the_hottest_method", "Math.sqrt is a native method, and the hottest one"),
-    ("traces/of_threads_that_compute", DOES_NOT_STOP),
+    ("traces/computing_threads_are_sampled_anywhere", DOES_NOT_STOP),
 ];
 
 /// The names of cases that cannot run from this JDK on, and why.

@@ -8,7 +8,7 @@ use crate::cases;
 
 cases![
     results_of_every_number,
-    what_failed_does_not_stick,
+    refused_event_is_not_enabled_later,
     switched_by_many_at_once,
     bad_arguments,
     ids_and_objects.on_every_gc(),
@@ -20,7 +20,7 @@ cases![
     exit_from_jvm_shut_down,
     exit_from_system_thread,
     exit_from_java_thread,
-    what_every_event_calls_does_not_allocate,
+    functions_called_in_each_event_do_not_allocate,
 ];
 
 const SUCCESS: i64 = 0;
@@ -64,7 +64,7 @@ fn results_of_every_number(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// The VM refuses an unknown thread; the event behaves as if it were not requested.
-fn what_failed_does_not_stick(vm: &Vm<'_>) -> Result<(), String> {
+fn refused_event_is_not_enabled_later(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Switching")?.agent("switching", "")?.settings("include=Switching*");
     let outcome = java.argument("outside").run()?;
     equal("result outside", outcome.report().one("outside")?.int("result")?, FAIL)?;
@@ -153,7 +153,7 @@ fn exit_from_java_thread(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// The functions that agents call in every event; `cargo xtask bench calls` has their time.
-fn what_every_event_calls_does_not_allocate(vm: &Vm<'_>) -> Result<(), String> {
+fn functions_called_in_each_event_do_not_allocate(vm: &Vm<'_>) -> Result<(), String> {
     let agent = build::agent("table_cost")?;
     // The `malloc` of a preloaded library is used by every library, and counts.
     let java = vm.java("Hello")?.variable("LD_PRELOAD", text(&agent)?);

@@ -11,10 +11,10 @@ cases![
     lines_of_rewritten_code,
     lines_of_redefined_code.on_every_jdk(),
     lines_of_earlier_versions,
-    of_a_thread_whose_code_changes,
+    trace_of_redefined_code_has_announced_methods,
     every_method_is_announced,
-    of_code_that_a_handler_runs,
-    of_threads_that_compute.since(17),
+    trace_shows_code_that_a_handler_runs,
+    computing_threads_are_sampled_anywhere.since(17),
     in_a_virtual_thread.since(21),
 ];
 
@@ -101,7 +101,7 @@ fn inlined_frames(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// A sampler gets the stack of a thread at any place in its code, suspended or by asynchronous sampling.
-fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
+fn computing_threads_are_sampled_anywhere(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(17, "Loops")?.agent("traces", "")?;
     // There the VM does not get all stacks right where a method begins: see "Suspension" in
     // docs/explanation/differences.md.
@@ -118,7 +118,7 @@ fn of_threads_that_compute(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// The VM may free code that a running thread has left before anything asks for its ID.
-fn of_a_thread_whose_code_changes(vm: &Vm<'_>) -> Result<(), String> {
+fn trace_of_redefined_code_has_announced_methods(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Traces")?.agent("traces", "")?.settings("include=Traces$Changing");
     let outcome = java.argument("running").argument("150").run()?;
     outcome.expects.one("expect")?;
@@ -148,7 +148,7 @@ fn every_method_is_announced(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Agents see all of the code that they run themselves, whether rewritten code or the VM has reported the event,
 /// and whatever of it is hidden.
-fn of_code_that_a_handler_runs(vm: &Vm<'_>) -> Result<(), String> {
+fn trace_shows_code_that_a_handler_runs(vm: &Vm<'_>) -> Result<(), String> {
     for alloc in ["alloc=bytecode", "alloc=sampled"] {
         let java = vm.java("Traces")?.agent("traces", "")?.argument("inside").settings(alloc);
         let outcome = java.run()?;

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_data_is_read_back() {
         let file = [0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 65, 0, 1];
         let pool = ConstantPool::read(&file, &mut Reader::starting_at(&file, 8, "pool")).unwrap();
         // All sequences of three of these frames.

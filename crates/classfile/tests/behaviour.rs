@@ -231,7 +231,7 @@ fn receivers_and_new_objects_are_seen() {
 }
 
 #[test]
-fn a_handler_of_synchronized_goes_on_when_inserted_code_throws() {
+fn synchronized_handler_catches_what_inserted_code_throws() {
     for_each_jdk(|jdk| {
         let (expected, run) = run(jdk, "handlers", |class, editor, _| {
             let constants = editor.constants();

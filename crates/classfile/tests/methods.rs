@@ -134,7 +134,7 @@ fn pieces_around_an_instruction_run_in_order() {
 }
 
 #[test]
-fn code_after_an_instruction_that_never_goes_on_is_left_out() {
+fn code_inserted_after_a_jump_is_left_out() {
     let body = Body::new(1, 0, [GOTO, 0, 3, RETURN]).attribute("StackMapTable", [0, 1, 3]);
     edited(
         &class_with(&body),
@@ -382,7 +382,7 @@ fn the_handler_has_this_if_its_code_loads_it() {
 }
 
 #[test]
-fn what_a_piece_before_a_handler_throws_has_a_handler_of_its_own() {
+fn code_before_a_handler_has_its_own_handler() {
     // Like javac code for `synchronized`, without the monitor: the handler covers itself.
     let code = [NOP, RETURN, ASTORE_0, NOP, ALOAD_0, ATHROW];
     let body = Body::new(1, 1, code).handler(0, 1, 2).handler(2, 4, 2);
@@ -974,7 +974,7 @@ fn an_old_constructor_has_one_handler_for_everything() {
 }
 
 #[test]
-fn what_awaits_this_stands_behind_the_call_of_super() {
+fn code_that_needs_this_follows_the_call_of_super() {
     for major in [48, 50, 65] {
         edited(
             &constructor(major),

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_created_is_for_its_owner_alone() {
+    fn created_directory_is_private() {
         let place = Place::new();
         let root = place.opened();
         let (directory, name) = root.create_directory("jvmpi-").unwrap();

@@ -398,7 +398,7 @@ mod tests {
 
     /// Rights are the whole process's, so that the test has one of its own.
     #[test]
-    fn root_gives_up_all_its_groups() {
+    fn root_drops_all_groups() {
         // SAFETY: has no precondition.
         if unsafe { libc::geteuid() } != 0 {
             println!("skipped: only root can become another user");
@@ -407,7 +407,7 @@ mod tests {
         const VARIABLE: &str = "JVMPI_TEST_RIGHTS";
         if std::env::var_os(VARIABLE).is_none() {
             let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-            let name = "process::tests::root_gives_up_all_its_groups";
+            let name = "process::tests::root_drops_all_groups";
             let status = again.args(["--exact", name]).env(VARIABLE, "1").status().unwrap();
             assert!(status.success());
             return;
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_jvm_is_said_in_a_line() {
+    fn process_that_is_no_jvm_is_reported_in_one_line() {
         let number = i32::try_from(std::process::id()).unwrap();
         let line = Process::jvm(number).unwrap_err();
         let start = format!("process {number} is not a JVM, or not yet: it runs /");

@@ -106,7 +106,7 @@ fn every_command_has_an_example_in_its_help_and_a_page() {
 }
 
 #[test]
-fn check_tells_what_an_agent_is() {
+fn check_describes_an_agent() {
     let directory = Directory::new("check");
     let agent = directory.library("libhprof.so", AGENT);
     let output = jvmpi(&["check", agent.to_str().unwrap()]);
@@ -441,7 +441,7 @@ fn dumps_are_shown_record_by_record() {
 }
 
 #[test]
-fn what_is_no_dump_is_refused_and_a_cut_one_is_shown() {
+fn file_without_a_dump_is_refused_and_a_cut_dump_is_shown() {
     let directory = Directory::new("dumps");
     let whole = std::fs::read(FILE).unwrap();
     let end = whole.windows(4).position(|word| word == b"ARR ").unwrap();

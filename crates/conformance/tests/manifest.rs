@@ -46,7 +46,7 @@ fn every_run_has_its_agent_and_its_program() {
 }
 
 #[test]
-fn what_cases_are_about_is_in_the_header() {
+fn items_of_cases_are_in_the_header() {
     let items: BTreeSet<_> = header::items().into_iter().map(|(_, name)| name).collect();
     for case in Manifest::of_the_suite().cases() {
         for about in &case.about {

@@ -53,7 +53,7 @@ fn frames(profile: &Profile) -> Vec<(u32, ThreadSerial, Vec<String>)> {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn written_data_is_read_back() {
     for version in [Version::V1_0_1, Version::V1_0_2] {
         let bytes = written(version);
         assert!(bytes.starts_with(match version {
@@ -105,7 +105,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn what_binary_files_lack_is_refused_and_nothing_is_written() {
+fn section_without_a_binary_form_is_refused_and_not_written() {
     let mut profile = tables();
     let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_1).unwrap();
     let length = writer.into_inner().len();
@@ -294,7 +294,7 @@ fn ids_of_four_bytes_are_read() {
 }
 
 #[test]
-fn times_go_on_when_their_field_wraps_around() {
+fn times_increase_when_their_field_wraps_around() {
     let mut profile = tables();
     let mut sections = binary_sections();
     for (hour, section) in (0..).zip(&mut sections) {
@@ -374,7 +374,7 @@ fn arrays_read(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> Arr
 }
 
 #[test]
-fn the_class_of_an_array_and_that_of_its_elements_are_told_apart() {
+fn arrays_by_their_own_class_and_by_that_of_their_elements_are_read() {
     let read = |class, name: &str, array| (class, name.to_owned(), array);
     let classes = [(16, "a.X", 7), (32, "[La.X;", 7), (48, "[[La.X;", 7), (64, "[I", 0)];
     // JVMPI has the elements' class; the file has the array's class if there is one of its name.

@@ -63,7 +63,7 @@ fn text_of_a_binary_file_has_what_text_can_have() {
 }
 
 #[test]
-fn what_text_does_not_tell_is_left_out_of_a_binary_file() {
+fn data_missing_in_text_is_left_out_of_a_binary_file() {
     let mut profile = tables();
     profile.sections = text_sections(&mut profile);
     let mut writer = TextWriter::new(Vec::new(), &profile).unwrap();
@@ -83,7 +83,7 @@ fn what_text_does_not_tell_is_left_out_of_a_binary_file() {
 }
 
 #[test]
-fn of_a_broken_file_what_can_be_read_is_converted() {
+fn readable_part_of_a_broken_file_is_converted() {
     let mut bytes = binary();
     // The last record of the heap dump becomes one that there is none of.
     let values = 1.5f64.to_be_bytes();

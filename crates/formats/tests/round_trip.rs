@@ -160,7 +160,7 @@ fn write(writer: &mut dyn Writer, profile: &Profile) {
 
 proptest! {
     #[test]
-    fn files_tell_what_a_profile_has(
+    fn profile_is_read_back_from_each_format(
         traces in traces(),
         threads in vec(name(), 0..4),
         samples in rows(),

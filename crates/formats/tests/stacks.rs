@@ -38,7 +38,7 @@ fn collapsed(profile: &Profile, weight: Weight) -> String {
 }
 
 #[test]
-fn the_name_of_a_file_tells_its_format() {
+fn file_name_selects_the_format() {
     for (name, format) in [
         ("a.txt", Format::Text),
         ("a/b.HPROF", Format::Binary),

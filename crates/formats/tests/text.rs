@@ -94,7 +94,7 @@ fn a_name_with_an_end_of_line_stays_on_its_line() {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn written_data_is_read_back() {
     let text = written();
     let file = File::from_bytes(text.clone().into_bytes()).unwrap();
     assert_eq!(file.problem(), None);
@@ -148,7 +148,7 @@ fn the_numbers_of_sections_are_read() {
 }
 
 #[test]
-fn samples_since_a_dump_are_told_by_the_percentage() {
+fn samples_since_a_dump_follow_from_the_percentage() {
     let text = "JAVA PROFILE 1.0.1, created x\n\n\n--------\n\n\
         CPU SAMPLES BEGIN (total = 40) Sun Nov 22 01:03:08 2026\n\
         rank   self  accum   count trace method\n\

@@ -608,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_which_no_end_was_told_end_with_their_caller() {
+    fn calls_without_an_exit_end_with_their_caller() {
         let mut times = Thread::new(1);
         times.leave(100, 5);
         times.enter(100, 10);
@@ -630,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_methods_are_told_without_their_callers() {
+    fn methods_beyond_the_limit_have_no_callers() {
         let mut times = Thread::within(9, 2);
         for round in 0..2 {
             for method in [100, 200, 300, 400] {

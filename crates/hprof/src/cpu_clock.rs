@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_too_much_is_made_up_for() {
+    fn overestimated_time_is_subtracted_later() {
         let mut clock = CpuClock::default();
         clock.at(1_000_000, HALF, || 0);
         assert_eq!(clock.at(1_010_000, HALF, || 0), 5_000);

@@ -59,7 +59,7 @@ mod tests {
     use jvmpi_formats::hprof::options::Request;
 
     #[test]
-    fn classes_are_told_of_where_more_is_wanted_than_names_of_methods() {
+    fn class_loads_are_enabled_only_if_classes_are_written() {
         let channel = format!("channel=localhost:1,secret={}", "0".repeat(32));
         for (options, told) in [
             ("cpu=samples", false),

@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_wants_a_lock_waits_for_no_notification() {
+    fn lock_classes_and_condition_classes_are_distinguished() {
         for (class, expected) in [
             ("java.util.concurrent.locks.ReentrantLock$NonfairSync", true),
             ("java.util.concurrent.locks.ReentrantReadWriteLock$FairSync", true),

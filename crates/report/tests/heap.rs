@@ -217,7 +217,7 @@ fn a_list_is_no_longer_than_the_stack() {
 }
 
 #[test]
-fn what_keeps_nothing_alive_is_no_way() {
+fn weak_reference_is_no_path() {
     let mut builder = Builder::default();
     let reference = builder.kind("WeakReference");
     let other = builder.kind("Other");

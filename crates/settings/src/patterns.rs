@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_no_name_is_refused() {
+    fn invalid_name_is_refused() {
         for text in ["", ":", "a:", "a b"] {
             assert_eq!(Patterns::parse(text), None, "{text:?}");
         }

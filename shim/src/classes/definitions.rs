@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_definition_takes_is_over_before() {
+    fn superclass_is_defined_before_its_subclass() {
         let mut under_way = Definitions(Vec::new());
         assert_eq!(firsts(under_way.begin(definition("Child", 0, 900))), []);
         assert_eq!(firsts(under_way.begin(definition("Parent", 2, 700))), []);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_failed_is_over_when_the_stack_is_back() {
+    fn failed_definition_ends_when_its_frame_is_gone() {
         let mut under_way = Definitions(Vec::new());
         under_way.begin(definition("Outer", 0, 900));
         under_way.begin(definition("Failing", 2, 700));

@@ -239,7 +239,7 @@ mod tests {
     /// Two threads deliver in turns, and the one that has delivered waits for the other. The other must not
     /// conclude that it cannot continue, however late it checks.
     #[test]
-    fn who_has_played_keeps_nobody_from_playing() {
+    fn thread_that_has_delivered_does_not_block_the_next() {
         const ROUNDS: u32 = 200;
         let numbers = [const { AtomicI32::new(0) }; 2];
         let played = [const { AtomicU32::new(0) }; 2];

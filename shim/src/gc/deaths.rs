@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_walk_finds_dead_is_sorted_by_kind() {
+    fn deaths_found_by_a_walk_are_sorted_by_kind() {
         let mut due = Due::new();
         due.sentinels.newest = 2;
         due.walks = 1;

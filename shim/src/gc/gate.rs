@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_thread_passes_while_a_collection_is_played() {
+    fn no_other_thread_passes_while_a_collection_is_delivered() {
         let senders: Vec<_> =
             (0..THREADS).map(|place| thread::spawn(move || send_events(place))).collect();
         let mut played = 0;

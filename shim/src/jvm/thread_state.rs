@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_that_execute_are_told_from_others() {
+    fn executing_threads_are_recognized() {
         let executing = [5, 6, 7, 8, 9, 10, 11].map(|state| ThreadState(state).executes());
         assert_eq!(executing, [false, true, true, true, true, false, false]);
         assert!(ThreadState(BLOCKED).is_blocked() && !ThreadState(IN_NATIVE).is_blocked());

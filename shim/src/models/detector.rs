@@ -171,7 +171,7 @@ fn thread_in_a_bounded_wait_is_waited_for() {
 ///
 /// Fails if `continues` does not count checks, or limits no CPU time.
 #[test]
-fn thread_that_does_not_continue_is_given_up() {
+fn thread_that_does_not_continue_is_not_waited_for() {
     machine::check(3, || {
         let lock = Arc::new(AgentLock::new(false));
         let is_over = Arc::new(AtomicBool::new(false));

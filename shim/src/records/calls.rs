@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_calls_of_a_method_the_innermost_that_has_a_frame_goes_on() {
+    fn innermost_call_with_a_frame_stays_open() {
         let open = [7, 1, 7, 8, 7, 9];
         assert_eq!(caught(&entered(open), None), (vec![9], vec![7, 1, 7, 8, 7]));
         assert_eq!(caught(&entered(open), Some(2)), (vec![9, 7, 8], vec![7, 1, 7]));

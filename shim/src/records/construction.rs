@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_comes_in_order_and_once() {
+    fn held_events_are_sent_in_order_and_once() {
         let (held, class) = (Held::default(), Arc::new("Outer"));
         let inner = Signature::of(b"Inner", b"()V");
         assert!(!held.any() && !held.awaits(Signature::NONE));

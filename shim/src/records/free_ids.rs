@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_free_is_given_once() {
+    fn free_id_is_given_once() {
         const LAST: i64 = 1000 * STEP;
         let free = FreeIds::below(LAST);
         let put = |numbers: Range<i64>| {

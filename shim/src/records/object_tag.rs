@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_tag_says_besides_leaves_the_id_alone() {
+    fn other_bits_of_a_tag_do_not_change_the_id() {
         let tag = Tag::of(0x1230);
         let agent = agents::get(7);
         let changed = tag.announced_to(agent).moved(true);

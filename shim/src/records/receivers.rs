@@ -106,7 +106,7 @@ mod tests {
     use std::ptr;
 
     #[test]
-    fn what_is_known_is_of_one_time_and_epoch() {
+    fn known_receivers_are_of_one_time_and_epoch() {
         let receivers = Receivers::default();
         let id = ptr::without_provenance_mut(16);
         let known = |time, epoch, address| {

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_back_is_taken_again_in_whatever_parts() {
+    fn returned_runs_are_merged_and_taken_again() {
         let mut runs = Runs::new();
         assert_eq!(runs.take(1), None);
         for run in [10..14, 0..4, 20..22, 4..10] {

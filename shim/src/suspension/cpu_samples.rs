@@ -466,7 +466,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn native_threads_are_told_apart_by_their_names() {
+    fn kinds_of_native_threads_follow_from_their_names() {
         for (name, kind) in [
             ("GC Thread#3", JVMPI_CPU_SAMPLE_GC),
             ("G1 Conc#0", JVMPI_CPU_SAMPLE_GC),

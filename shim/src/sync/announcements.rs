@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_sent_the_next_time() {
+    fn failed_announcement_is_sent_the_next_time() {
         let (announced, agent) = (Announced::default(), agents::get(0));
         guard((), || once(&announced, agent, || panic!("in the event")));
         assert!(!announced.to(agent));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_not_under_way() {
+    fn failed_announcement_is_not_under_way() {
         let (agent, object) = (agents::get(3), 16);
         guard((), || one(agent, object, || panic!("in the event")));
         let mut announced = false;

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sleeper_is_given_up() {
+    fn sleeping_thread_is_not_waited_for() {
         wait_for(sleep_until, wait_in_vain);
     }
 
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suspended_thread_is_waited_for_as_long_as_its_suspender_can_go_on() {
+    fn suspended_thread_is_waited_for_while_its_suspender_can_continue() {
         wait_for(sleep_known, |suspended| {
             let record = loop {
                 if let Some(record) = find(&registry::all(), suspended) {
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_waits_for_a_mutex_of_the_waiting_one_is_given_up_at_once() {
+    fn thread_that_waits_for_our_mutex_is_not_waited_for() {
         if !is_shown() {
             return;
         }
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn several_are_waited_for_as_long_as_one_can_go_on() {
+    fn several_threads_are_waited_for_while_one_can_continue() {
         wait_for(sleep_until, |sleeper| {
             wait_for(compute_until, |other| {
                 let mut waiting = BoundedWait::new();

@@ -141,7 +141,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_read() {
+    fn unmapped_address_is_not_read() {
         assert!(read(16).is_none());
     }
 }

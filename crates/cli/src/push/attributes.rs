@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn file_names_the_service_and_tells_no_process() {
+    fn file_names_the_service_but_no_process() {
         let all = Labels::default().of_file(Path::new("/tmp/shop.hprof.txt"));
         assert_eq!(text(&all, "service.name").as_deref(), Some("shop"));
         assert_eq!(all.len(), 1);

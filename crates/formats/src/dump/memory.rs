@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_tells_what_is_available() {
+    fn available_memory_is_known() {
         assert!(available().is_some_and(|bytes| bytes > 1 << 20));
     }
 }

@@ -275,7 +275,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_data_is_read_back() {
         let mut stream = Vec::new();
         for (serial, command) in (1..).zip(ALL) {
             command.write(&mut stream, serial).unwrap();
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_an_error() {
+    fn unknown_command_is_an_error() {
         for tag in [0, 12, 255] {
             let error = Command::read(&mut [tag, 0, 0, 0, 0, 0, 0, 0, 0].as_slice()).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);

@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_in_one_line() {
+    fn mistake_is_reported_in_one_line() {
         const SAMPLE: &str =
             "a sampling interval is a number of bytes from 1k to 1024m, such as 512k";
         for (option, why) in [
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_is_told_to_by_a_secret() {
+    fn channel_needs_a_secret() {
         let secret = "0123456789abcdef0123456789abcdef";
         let options = run(&format!("cpu=times,channel=127.0.0.1:80,secret={secret}"));
         let (host, port) = ("127.0.0.1".to_owned(), 80);

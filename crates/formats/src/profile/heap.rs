@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_told_with_their_indices() {
+    fn elements_have_their_indices() {
         let ids = [ObjectId(5), ObjectId(0), ObjectId(0x0102_0304)];
         let packed = [0, 0, 0, 5, 0, 0, 0, 0, 1, 2, 3, 4];
         let not_null = [(0, ids[0]), (2, ids[2])];

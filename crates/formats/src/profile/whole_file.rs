@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_user_has_put_into_a_shared_directory_is_refused() {
+    fn files_of_another_user_in_a_shared_directory_are_refused() {
         // SAFETY: geteuid has no precondition.
         if unsafe { libc::geteuid() } != 0 {
             println!("skipped: only root can make files of another user");
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_replaced() {
+    fn directory_or_pipe_is_not_replaced() {
         let directory = directory("pipe");
         let path = directory.join("pipe");
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_happen_at_the_same_time_is_not() {
+    fn orders_that_exclude_each_other_are_no_inversion() {
         let (one, two) = (Thread::default(), Thread::default());
         let mut orders = Orders::default();
         assert!(!orders.note(&one, &[A], B));

@@ -549,7 +549,7 @@ fn calls_are_part_of_the_events_that_they_are_made_in() {
 }
 
 #[test]
-fn what_has_a_place_is_in_order_between_threads() {
+fn ordered_records_of_several_threads_are_in_order() {
     let recorded = record::<2>(ignore);
     let table = recorded.below;
     let turns = Arc::new(Barrier::new(2));
@@ -659,7 +659,7 @@ fn long_records_begin_wherever_short_ones_end() {
 }
 
 #[test]
-fn what_nobody_reads_is_dropped_and_counted() {
+fn unread_records_are_dropped_and_counted() {
     let file = std::env::temp_dir().join(format!("jvmpi-trace-{}-fifo", std::process::id()));
     let name = std::ffi::CString::new(file.to_str().unwrap()).unwrap();
     // SAFETY: the name is a string.
@@ -697,7 +697,7 @@ fn what_nobody_reads_is_dropped_and_counted() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn file_that_is_no_recording_is_refused() {
     assert_eq!(
         Trace::from_bytes(b"JAVA PROFILE 1.0.1, no trace".to_vec()).err(),
         Some(TraceError::NotATrace)

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_rows_are_read_again() {
         begin("bench", "17.0.9");
         section("part");
         add("cost", "floor", 2.0, 1.0, None);

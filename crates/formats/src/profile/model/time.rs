@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn invalid_time_is_none() {
         for text in ["", "Sun", "Sun Nov 22", "Sun Nov 22 01:03 2026", "Sun Foo 22 01:03:08 2026"] {
             assert_eq!(Time::from_text(text), None);
         }

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_in_whatever_pieces_it_comes() {
+    fn stream_in_pieces_of_any_size_is_read() {
         let (profile, sections) = profile();
         let dumps = [(&sections[..], DumpKind::Snapshot), (&sections[1..2], DumpKind::Last)];
         let bytes = stream(&profile, &dumps);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_an_error() {
+    fn contradictory_stream_is_an_error() {
         let begin = [tag::BEGIN, 3, VERSION as u8, 0, 9];
         for (record, expected) in [
             (&[tag::FRAMES, 2, 9, 0][..], "method 9"),

@@ -71,7 +71,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn who_sleeps_and_who_computes_for_long_is_told() {
+    fn sleeping_and_computing_threads_are_distinguished() {
         let (tell, told) = mpsc::channel();
         let (wake, woken) = mpsc::channel::<()>();
         let sleeper = thread::spawn(move || {
