@@ -30,6 +30,12 @@ const LONGEST: usize = 1024;
 /// The time between two looks at the JVM.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// The age up to which a JVM may be starting.
+const START: Duration = Duration::from_secs(10);
+
+/// The CPU time after which such a JVM gets SIGQUIT again. A JVM that can open its socket does so at once.
+const AGAIN: Duration = Duration::from_millis(500);
+
 /// The CPU time that a JVM may take to open its socket. A JVM that hangs or has `-XX:+DisableAttachMechanism` never
 /// opens it, and nothing shows that. The JDK's own tools wait as long in real time.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -302,6 +308,8 @@ impl<'a> View<'a> {
         not_stopped(process)?;
         let _request = Request::make(self)?;
         process.signal(libc::SIGQUIT)?;
+        let may_be_starting = process.age().is_some_and(|age| age < START);
+        let mut again = process.patience(AGAIN);
         let mut patience = process.patience(PATIENCE);
         loop {
             if let Ok(stream) = self.connection(waiting)? {
@@ -310,6 +318,11 @@ impl<'a> View<'a> {
             process.is_alive()?;
             not_stopped(process)?;
             waiting.check(process)?;
+            // A JVM that is still starting forgets the signal if it cannot create its thread for commands yet.
+            if may_be_starting && again.left().is_zero() {
+                process.signal(libc::SIGQUIT)?;
+                again = process.patience(AGAIN);
+            }
             if patience.left().is_zero() {
                 return Err(format!(
                     "the JVM {process} has not opened {} within {} s: it hangs, or was started with \

@@ -116,17 +116,42 @@ impl Process {
     /// # Errors
     /// Returns an error if it has exited.
     pub fn is_alive(&self) -> Result<(), String> {
-        match fs::metadata(self.directory()) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(format!("process {self} has ended")),
+        // A zombie has ended.
+        match self.state() {
+            None | Some('Z' | 'X') => Err(format!("process {self} has ended")),
+            Some(_) => Ok(()),
         }
     }
 
     /// Returns true if the process is stopped by a signal, such as SIGSTOP.
     pub fn is_stopped(&self) -> bool {
-        let stat = fs::read_to_string(self.directory().join("stat")).unwrap_or_default();
+        matches!(self.state(), Some('T' | 't'))
+    }
+
+    /// Returns the letter of its state. None if there is no such process.
+    fn state(&self) -> Option<char> {
+        self.stat(0)?.chars().next()
+    }
+
+    /// Returns the time since its start.
+    pub fn age(&self) -> Option<Duration> {
+        const START_TIME: usize = 19;
+        let start: u64 = self.stat(START_TIME)?.parse().ok()?;
+        // SAFETY: all bits zero are a valid time; the calls write to that local alone.
+        let (now, per_second) = unsafe {
+            let mut now: libc::timespec = std::mem::zeroed();
+            libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now);
+            (now.tv_sec, libc::sysconf(libc::_SC_CLK_TCK))
+        };
+        let start = start / u64::try_from(per_second).ok().filter(|number| *number > 0)?;
+        Some(Duration::from_secs(u64::try_from(now).ok()?.saturating_sub(start)))
+    }
+
+    /// Returns a field of `/proc/PID/stat`; 0 is the state.
+    fn stat(&self, field: usize) -> Option<String> {
+        let stat = fs::read_to_string(self.directory().join("stat")).ok()?;
         // Behind the name, which may contain anything.
-        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+        stat.rsplit_once(") ")?.1.split(' ').nth(field).map(str::to_owned)
     }
 
     /// Returns the bytes of memory that the process has had at most, with those that are swapped out.

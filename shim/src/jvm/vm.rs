@@ -6,7 +6,9 @@ use super::jni::Jni;
 use super::jvmti::Jvmti;
 use crate::lock::Memo;
 use jni_sys::{JNI_EDETACHED, JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jint};
-use jvmpi_jvmti_sys::{JVMTI_VERSION_11, jvmtiEnv};
+use jvmpi_jvmti_sys::{
+    JVMTI_PHASE_ONLOAD, JVMTI_PHASE_PRIMORDIAL, JVMTI_PHASE_START, JVMTI_VERSION_11, jvmtiEnv,
+};
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
@@ -65,17 +67,29 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     Ok(JVM.get_or_init(|| Jvm { vm, reader_env, jvmti, lookup_env, class_env }))
 }
 
-/// Returns true if the VM is not created yet. HotSpot executes commands to attach a little earlier.
+/// Returns true if the VM is still starting. HotSpot executes commands to attach before its live phase.
 ///
 /// # Safety
 /// `vm` is the JVM of this process, and this thread is attached to it.
 pub unsafe fn is_starting(vm: *mut JavaVM) -> bool {
-    if JVM.get().is_some() {
-        return false;
-    }
-    let mut env: *mut c_void = std::ptr::null_mut();
-    // SAFETY: as the caller promises; the table has had GetEnv since JNI 1.2.
-    unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JNI_VERSION_1_6) == JNI_EDETACHED }
+    let phase = if let Some(jvm) = JVM.get() {
+        jvm.jvmti.phase()
+    } else {
+        let mut env: *mut c_void = std::ptr::null_mut();
+        // SAFETY: as the caller promises; the table has had GetEnv since JNI 1.2.
+        match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) } {
+            JNI_OK => {}
+            // As HotSpot answers before the start phase.
+            result => return result == JNI_EDETACHED,
+        }
+        // SAFETY: GetEnv has just returned the environment, which nothing else uses.
+        let env = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
+        let phase = env.phase();
+        // SAFETY: it is not used any more.
+        unsafe { env.dispose() };
+        phase
+    };
+    matches!(phase, Ok(JVMTI_PHASE_ONLOAD | JVMTI_PHASE_PRIMORDIAL | JVMTI_PHASE_START))
 }
 
 /// # Safety

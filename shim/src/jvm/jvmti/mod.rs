@@ -84,6 +84,15 @@ impl Jvmti {
         Self(env)
     }
 
+    /// Disposes of the environment.
+    ///
+    /// # Safety
+    /// The environment is not used any more.
+    pub unsafe fn dispose(self) {
+        // The VM keeps what it cannot dispose of.
+        let _ = jvmti!(self, DisposeEnvironment);
+    }
+
     // Memory
 
     fn allocate(self, size: usize) -> Result<*mut u8> {
