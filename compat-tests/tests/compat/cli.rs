@@ -598,11 +598,6 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     let pid = java.process().to_string();
     let arguments = ["record", "--alloc", "--locks", "-o", text(&file)?, "--pid", &pid];
     let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
-    // The file next to its place exists once signals are handled.
-    while unfinished(&file).is_none() {
-        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
-        thread::sleep(TICK);
-    }
     while !maps_hprof(&pid)? {
         ensure!(!java.has_ended_with_input_open()?, "the program has ended");
         thread::sleep(TICK);
