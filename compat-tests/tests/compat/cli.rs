@@ -55,6 +55,9 @@ cases![
     record_pushes_what_is_new_of_each_jvm.only(17),
     record_fails_if_nothing_is_whole.only(17),
     record_admits_jvms_alone.only(17),
+    record_admits_a_jvm_while_strangers_hold_connections.only(17),
+    second_recording_of_a_jvm_is_refused.only(17),
+    record_does_not_call_a_dead_jvm_detached.only(17),
     record_shows_nobody_the_secret.only(17),
     record_forgets_what_has_ended.since(17),
     recording_of_calls_rewrites_classes_twice.since(17),
@@ -898,6 +901,64 @@ fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
     }
     ensure!(stderr.ends_with("admitted.txt has 7 cpu-samples\n"), "{stderr}");
     equal("lines", stderr.lines().count(), strangers.len() + 1)
+}
+
+fn record_admits_a_jvm_while_strangers_hold_connections(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("held.txt");
+    fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
+    let recording = Impersonated::start(&file, &[])?;
+    let strangers: Vec<_> = (0..80).map(|_| recording.connect(b"")).collect::<Result<_, _>>()?;
+    recording.connect_jvm(&told_dumps(7, &[Some(DumpKind::Last)])?)?;
+    let Impersonated { record, _guard, .. } = recording;
+    drop(strangers);
+    let output = record.wait_with_output().map_err(|e| e.to_string())?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    equal(&format!("status of `{stderr}`"), output.status.code(), Some(0))?;
+    ensure!(stderr.ends_with("held.txt has 7 cpu-samples\n"), "{stderr}");
+    ensure!(stderr.contains("closed a connection from"), "{stderr}");
+    Ok(())
+}
+
+fn second_recording_of_a_jvm_is_refused(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let (first, second) = (vm.file("first.txt"), vm.file("second.txt"));
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let record = |file| Ok::<_, String>(["record", "-o", text(file)?, "--pid", &pid].to_vec());
+    let (running, _guard) =
+        hung::start(&mut jvmpi_command(&record(&first)?)?, Some(java.process()))?;
+    while !maps_hprof(&pid)? {
+        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
+        thread::sleep(TICK);
+    }
+    java.jcmd(vm.jdk, &["VM.version"])?;
+    refused(&record(&second)?, "if another recording of it is running, end that one first")?;
+    interrupt(&running);
+    let output = running.wait_with_output().map_err(|e| e.to_string())?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    java.finish(0).map(drop)
+}
+
+fn record_does_not_call_a_dead_jvm_detached(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("dead.txt");
+    let mut java = vm.java("Wait")?.start()?;
+    java.wait_for("ready")?;
+    let pid = java.process().to_string();
+    let arguments = ["record", "--wall", "-o", text(&file)?, "--pid", &pid];
+    let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
+    while !maps_hprof(&pid)? {
+        thread::sleep(TICK);
+    }
+    java.jcmd(vm.jdk, &["VM.version"])?;
+    // It is a zombie until the test waits for it.
+    java.signal(libc::SIGKILL)?;
+    let output = record.wait_with_output().map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(!said.contains("detached"), "{said}");
+    Ok(())
 }
 
 /// The secret is in the environment, as all users can see the command line.

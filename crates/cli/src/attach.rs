@@ -57,6 +57,8 @@ pub fn load_agent(
     let sources = libraries.iter().map(|library| view.source(library));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
     let _user = process.as_its_user()?;
+    let agent = libraries.get(1).and_then(|library| library.file_name());
+    let is_again = agent.is_some_and(|name| process.loaded(name).is_some());
     let mut connected = Some(view.connect(waiting)?);
     let mut copies = Copies { place: None, files: Vec::new() };
     let paths = sources.into_iter().map(|source| match source {
@@ -91,7 +93,9 @@ pub fn load_agent(
         };
         understand(&String::from_utf8_lossy(&answer)).map_err(|why| {
             copies.keep(copies.are_loaded_by(process));
-            let remark = process.other_libc().unwrap_or_default();
+            let another = "; if another recording of it is running, end that one first";
+            let another = is_again.then_some(another);
+            let remark = another.or_else(|| process.other_libc()).unwrap_or_default();
             format!("the JVM {process} has not loaded {}: {why}{remark}", library.display())
         })?;
     }

@@ -8,13 +8,14 @@
 use crate::process::Process;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::{SECRET, SECRET_LENGTH};
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,8 @@ struct Secrets {
     own: String,
 }
 
-/// The maximum number of open connections that have not sent a secret. Further ones are closed at once.
+/// The maximum number of open connections that have not sent a secret. The oldest is closed for a further one: a JVM
+/// sends its secret at once, so it is never the oldest for long.
 const MOST_UNKNOWN: usize = 64;
 
 /// Maximum time for a connection to send its secret. A JVM sends it when it connects.
@@ -101,20 +103,19 @@ impl Channel {
     /// Accepts connections from now on. `hear` is called with each event, from threads of its own.
     pub fn serve(self, hear: impl Fn(Event) + Clone + Send + 'static) -> Entrance {
         let entrance = Entrance { address: self.address, secret: self.secrets.own.clone() };
-        let unknown = Arc::new(AtomicUsize::new(0));
+        let unknown = Unknown::default();
         let accept = move || {
             for number in 0.. {
                 let Ok((stream, peer)) = self.listener.accept() else { continue };
-                if unknown.fetch_add(1, Ordering::Relaxed) >= MOST_UNKNOWN {
-                    unknown.fetch_sub(1, Ordering::Relaxed);
+                if unknown.add(number, &stream).is_err() {
                     continue;
                 }
                 hear(Event::Opened(number));
                 let (hear, secrets, unknown) =
-                    (hear.clone(), self.secrets.clone(), Arc::clone(&unknown));
+                    (hear.clone(), self.secrets.clone(), unknown.clone());
                 thread::spawn(move || {
                     let admitted = admit(&stream, &secrets);
-                    unknown.fetch_sub(1, Ordering::Relaxed);
+                    unknown.remove(number);
                     match admitted.and_then(|who| Ok((who, stream.try_clone()?))) {
                         Ok((Peer::Jvm, commands)) => {
                             let connection = Connection { stream: commands, commands: 0 };
@@ -149,6 +150,32 @@ impl Entrance {
     /// Returns the error of the system.
     pub fn knock(&self) -> io::Result<()> {
         TcpStream::connect(self.address)?.write_all(self.secret.as_bytes())
+    }
+}
+
+/// The open connections that have not sent a secret, the oldest first.
+#[derive(Clone, Default)]
+struct Unknown(Arc<Mutex<VecDeque<(usize, TcpStream)>>>);
+
+impl Unknown {
+    fn all(&self) -> MutexGuard<'_, VecDeque<(usize, TcpStream)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, number: usize, stream: &TcpStream) -> io::Result<()> {
+        let stream = stream.try_clone()?;
+        let mut all = self.all();
+        if all.len() >= MOST_UNKNOWN
+            && let Some((_, oldest)) = all.pop_front()
+        {
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        all.push_back((number, stream));
+        Ok(())
+    }
+
+    fn remove(&self, number: usize) {
+        self.all().retain(|(other, _)| *other != number);
     }
 }
 

@@ -21,7 +21,7 @@ use clap::value_parser;
 use heaps::Heaps;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::sample;
-use jvmpi_formats::profile::{self, File, Format, Profile, Weight, printable};
+use jvmpi_formats::profile::{self, DumpKind, File, Format, Profile, Weight, printable};
 use pushes::{PushOptions, Pushes, SECRETS};
 use received::Received;
 use std::collections::{BTreeMap, BTreeSet};
@@ -260,7 +260,9 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
         .until(arguments.duration, |recording| recording.interrupts > 0 || !recording.has_open());
     recording.stop();
     recording.progress = Progress::None;
-    let goes_on = process.is_alive().is_ok();
+    // A JVM at its end sends another last dump than one that is stopped.
+    let exits = |jvm: &Jvm| jvm.has_ended && jvm.received.last() != Some(DumpKind::Last);
+    let goes_on = process.is_alive().is_ok() && !recording.jvms.values().any(exits);
     about.duration = recording.started.elapsed();
     let written = files.write(mem::take(&mut recording.jvms), &about);
     recording.finish_pushes();
@@ -366,6 +368,8 @@ struct Jvm {
     due: Option<Instant>,
     /// The time when it was closed.
     closed: Option<Instant>,
+    /// True if the JVM has closed it.
+    has_ended: bool,
     /// The reason why the data that it has sent is invalid.
     problem: Option<String>,
     /// Its heap dump, or the reason why there is none.
@@ -387,7 +391,17 @@ impl Jvm {
         let due = if every.is_zero() { None } else { Instant::now().checked_add(every) };
         let received = Received::default();
         let heap = Err("the JVM did not answer".into());
-        Self { connection, received, asked: None, due, closed: None, problem: None, heap }
+        let has_ended = false;
+        Self {
+            connection,
+            received,
+            asked: None,
+            due,
+            closed: None,
+            has_ended,
+            problem: None,
+            heap,
+        }
     }
 
     fn is_open(&self) -> bool {
@@ -447,12 +461,17 @@ impl Jvm {
             Some(taken) => {
                 let closed = closed.unwrap_or_else(Instant::now);
                 let age = closed.saturating_duration_since(taken).as_secs_f64();
-                Some(format!(
-                    "the JVM exited without a final dump; the file holds the last snapshot, taken {age:.1} s \
-                     before exit"
-                ))
+                let (what, end) = if self.has_ended {
+                    ("the JVM exited without a final dump", "before exit")
+                } else {
+                    ("the JVM has not sent a final dump", "before the recording was ended")
+                };
+                Some(format!("{what}; the file holds the last snapshot, taken {age:.1} s {end}"))
             }
-            None => Some("the JVM exited before it had sent its whole profile".into()),
+            None if self.has_ended => {
+                Some("the JVM exited before it had sent its whole profile".into())
+            }
+            None => Some("the JVM has not sent its whole profile".into()),
         };
         let is_whole = has_told_all || taken.is_some();
         warnings.extend(warning);
@@ -646,7 +665,7 @@ impl Recording {
             Event::Channel(channel::Event::Closed(number)) => {
                 self.unknown.remove(&number);
                 if let Some(jvm) = self.jvms.get_mut(&number) {
-                    jvm.closed = Some(Instant::now());
+                    (jvm.closed, jvm.has_ended) = (Some(Instant::now()), true);
                     if let Some(heaps) = &self.heaps {
                         self.progress.show_dumping();
                         jvm.heap = heaps.dump(&jvm.received, self.process.as_ref());
