@@ -243,7 +243,8 @@ fn states_in_the_file(vm: &Vm<'_>, name: &str, millis: u32) -> Result<(), String
 fn samples_of_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
     for settings in ["virtual=carrier", "virtual=own"] {
         in_proportion(&mut |millis| {
-            let options = "cpu=samples,interval=1,depth=8,cutoff=0";
+            // Within a kernel's clock tick, samples would not be independent.
+            let options = "cpu=samples,interval=4,depth=8,cutoff=0";
             let (_, file) = computing_virtually(vm, settings, options, millis)?;
             let profile = file.profile();
             let samples = profile.cpu_samples().next_back().ok_or("no section")?;
