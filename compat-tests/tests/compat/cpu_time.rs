@@ -187,17 +187,18 @@ fn samples_by_clocks_have_the_right_weight(vm: &Vm<'_>) -> Result<(), String> {
     equal("warnings", warnings, 1)
 }
 
-/// Returns the options of `record` that preload a library which replaces the clock functions.
-fn preloaded(variables: &[&str]) -> Result<Vec<String>, String> {
+/// Records sleepers while a library replaces the clock functions, as these variables say.
+fn record_with_other_clocks(
+    vm: &Vm<'_>,
+    millis: u32,
+    variables: &[&str],
+) -> Result<Recorded, String> {
     let library = format!("LD_PRELOAD={}", text(&build::agent("clocks")?)?);
-    let variables = variables.iter().map(|variable| (*variable).to_owned());
-    Ok(["--", "env"].map(str::to_owned).into_iter().chain([library]).chain(variables).collect())
+    record_behind(vm, "sleepers", 4, millis, &[&["--", "env", &library], variables].concat())
 }
 
 fn replaced_clock_functions_have_no_effect(vm: &Vm<'_>) -> Result<(), String> {
-    let preloaded = preloaded(&[])?;
-    let preloaded: Vec<_> = preloaded.iter().map(String::as_str).collect();
-    let recorded = record_behind(vm, "sleepers", 4, 1_500, &preloaded)?;
+    let recorded = record_with_other_clocks(vm, 1_500, &[])?;
     recorded.shows(&[])?;
     // The program's own times of threads are changed.
     let (all, shown) = (recorded.millis(""), recorded.millis(BURN.1));
@@ -207,9 +208,7 @@ fn replaced_clock_functions_have_no_effect(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn clocks_that_cannot_be_read_are_reported(vm: &Vm<'_>) -> Result<(), String> {
-    let preloaded = preloaded(&["REFUSE_CLOCKS=1"])?;
-    let preloaded: Vec<_> = preloaded.iter().map(String::as_str).collect();
-    let recorded = record_behind(vm, "sleepers", 4, 500, &preloaded)?;
+    let recorded = record_with_other_clocks(vm, 500, &["REFUSE_CLOCKS=1"])?;
     equal("time", recorded.millis("CpuShares") as i64, 0)?;
     let line = "the CPU clocks of threads cannot be read (Operation not permitted (os error 1))";
     equal(line, recorded.outcome.stderr.matches(line).count(), 1)

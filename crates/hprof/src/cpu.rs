@@ -117,7 +117,7 @@ fn count(
     }
     let trace = trace_of(shared, session, &mut known, sample, is_own);
     drop(known);
-    // Those of a thread's start are never missed: the timer is set for a time that has passed.
+    // Samples of a thread's start are never missed, because its timer expires when it is set.
     if sample.kind == CpuSampleKind::Java {
         *kinds.samples.entry(kind).or_default().entry(trace).or_default() += number;
     }

@@ -79,7 +79,7 @@ pub unsafe fn is_starting(vm: *mut JavaVM) -> bool {
         // SAFETY: as the caller promises; the table has had GetEnv since JNI 1.2.
         match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) } {
             JNI_OK => {}
-            // As HotSpot answers before the start phase.
+            // HotSpot's answer before the start phase.
             result => return result == JNI_EDETACHED,
         }
         // SAFETY: GetEnv has just returned the environment, which nothing else uses.

@@ -128,7 +128,7 @@ fn find_unknown(
     class_of_classes: jobjectID,
 ) -> Vec<Unannounced> {
     let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
-    // What was found before an error is already marked as announced.
+    // Objects that were found before an error are already marked as announced.
     if let Err(error) = heap_walk::from_roots(jni, thread, jvm::get().jvmti, &mut unknown) {
         log::warn!("existing objects are not announced: {error}");
     }

@@ -701,7 +701,7 @@ fn status_of(status: io::Result<ExitStatus>) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// The files that are written while a recording goes on.
+/// The files that are written during a recording.
 struct Snapshots {
     path: PathBuf,
     output: Output,

@@ -1,8 +1,8 @@
 //! Hidden classes, such as those of lambda expressions: their names have a part that differs in each run of the
 //! VM.
 
-/// Returns the name of a class without that part, which is the same in each run: `App$$Lambda` of `App$$Lambda/0x00007f63880d75f8` and, up to
-/// JDK 20, of `App$$Lambda$14/0x0000000800c03000`.
+/// Returns the name of a class without that part: `App$$Lambda` of `App$$Lambda/0x00007f63880d75f8` and, up to JDK 20, of
+/// `App$$Lambda$14/0x0000000800c03000`.
 pub fn without_address(name: &str) -> &str {
     let Some((class, address)) = name.rsplit_once("0x") else { return name };
     let Some(class) = class.strip_suffix(['/', '.', '+']) else { return name };

@@ -152,6 +152,18 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
+    const NOBODY: u32 = 65534;
+
+    /// Returns true if this process can make files of another user. Otherwise prints that the test is skipped.
+    fn can_be_two_users() -> bool {
+        // SAFETY: geteuid has no precondition.
+        let is_root = unsafe { libc::geteuid() } == 0;
+        if !is_root {
+            println!("skipped: only root can make files of another user");
+        }
+        is_root
+    }
+
     fn directory(name: &str) -> PathBuf {
         let directory =
             std::env::temp_dir().join(format!("whole_file.{name}.{}", std::process::id()));
@@ -231,12 +243,9 @@ mod tests {
 
     #[test]
     fn files_of_another_user_in_a_shared_directory_are_refused() {
-        // SAFETY: geteuid has no precondition.
-        if unsafe { libc::geteuid() } != 0 {
-            println!("skipped: only root can make files of another user");
+        if !can_be_two_users() {
             return;
         }
-        const NOBODY: u32 = 65534;
         let directory = directory("shared");
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o1777)).unwrap();
         let victim = directory.join("victim");
@@ -261,12 +270,9 @@ mod tests {
 
     #[test]
     fn link_that_another_user_plants_at_any_moment_is_not_followed() {
-        // SAFETY: geteuid has no precondition.
-        if unsafe { libc::geteuid() } != 0 {
-            println!("skipped: only root can make files of another user");
+        if !can_be_two_users() {
             return;
         }
-        const NOBODY: u32 = 65534;
         // The kernel follows no such link in a sticky directory if it is set up so.
         for mode in [0o777, 0o1777] {
             let directory = directory("race");
@@ -350,12 +356,9 @@ mod tests {
 
     #[test]
     fn planted_link_behind_an_own_link_is_refused() {
-        // SAFETY: geteuid has no precondition.
-        if unsafe { libc::geteuid() } != 0 {
-            println!("skipped: only root can make files of another user");
+        if !can_be_two_users() {
             return;
         }
-        const NOBODY: u32 = 65534;
         let directory = directory("chain");
         let shared = directory.join("shared");
         fs::create_dir(&shared).unwrap();

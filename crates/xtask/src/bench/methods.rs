@@ -1,5 +1,6 @@
 //! Measures the cost of METHOD_ENTRY and METHOD_EXIT: of a call, compared with code instrumented by hand and with
-//! JVMTI's own events; of a constructor; of an exception by its depth; and of the startup of a program, whose classes are all rewritten.
+//! JVMTI's own events; of a constructor; of an exception by its depth; and of the startup of a program, whose classes
+//! are all rewritten.
 
 use std::process::Command;
 
