@@ -22,6 +22,7 @@ use crate::cases;
 use crate::sampling::{Counted, in_proportion};
 
 cases![
+    programs_do_what_they_do.only(17),
     call_times,
     calls_and_callers,
     samples_follow_the_time,
@@ -53,7 +54,6 @@ cases![
     bad_options,
     help,
     two_of_them,
-    programs_do_what_they_do.only(17),
 ];
 
 /// Returns a launch of the workload with HPROF and these options, and the path of HPROF's file.

@@ -68,8 +68,9 @@ struct Place {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Each test is a JVM with threads of its own.
-    arguments.test_threads = Some(arguments.test_threads.unwrap_or(2).min(2));
+    // A case waits for its JVM half of the time.
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    arguments.test_threads.get_or_insert(processors * 3 / 2);
 
     let compiler = jdk::with_javac().map(|jdk| jdk.feature);
     let places = match env::var(jdk::OTHER).map(|name| jdk::other(&name)) {
@@ -113,8 +114,13 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
+/// Returns the topics. Those with the longest cases come first, so that no processor waits for one of them at the end.
 fn topics() -> Vec<(&'static str, Vec<Case<'static>>)> {
     vec![
+        ("soak", soak::cases()),
+        ("conformance", conformance::cases()),
+        ("hprof", hprof::cases()),
+        ("internals", internals::cases()),
         ("load", load::cases()),
         ("options", options::cases()),
         ("table", table::cases()),
@@ -133,7 +139,6 @@ fn topics() -> Vec<(&'static str, Vec<Case<'static>>)> {
         ("locks", locks::cases()),
         ("methods", methods::cases()),
         ("instructions", instructions::cases()),
-        ("internals", internals::cases()),
         ("dumps", dumps::cases()),
         ("monitors", monitors::cases()),
         ("jni_references", jni_references::cases()),
@@ -142,11 +147,8 @@ fn topics() -> Vec<(&'static str, Vec<Case<'static>>)> {
         ("cli", cli::cases()),
         ("containers", containers::cases()),
         ("security", security::cases()),
-        ("hprof", hprof::cases()),
         ("checks", checks::cases()),
         ("trace", trace::cases()),
-        ("soak", soak::cases()),
-        ("conformance", conformance::cases()),
     ]
 }
 

@@ -45,7 +45,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         cargo.env(jdk::ONLY_USUAL, "1");
     }
     if is_everything {
-        cargo.env(changes::IGNORED, "1");
+        cargo.env(changes::IGNORED, "1").env("CLASSFILE_CORPUS", "20");
     }
     cargo.arg("test");
     if let Some(vm) = vm {
