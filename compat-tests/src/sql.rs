@@ -23,26 +23,19 @@ pub enum Engine {
 pub struct Results {
     /// A list with the rows of each query.
     pub rows: String,
-    /// A list with the seconds that each query took.
-    pub seconds: String,
     /// The columns of each table with their types.
     pub columns: String,
 }
 
 /// Runs a program of the page with the first query, and then all queries in the same process.
 const DRIVER: &str = r#"
-import json, sys, time
+import json, sys
 SCRIPT, FOLDER, FILE = sys.argv[1:]
 # The program sets variables of its own, in small letters.
 QUERIES = open(FILE).read().split("\x1e")
 sys.argv = [SCRIPT, FOLDER, QUERIES[0]]
 exec(open(SCRIPT).read())
-ROWS, SECONDS = [], []
-for QUERY in QUERIES:
-    START = time.time()
-    ROWS.append(FETCH(QUERY))
-    SECONDS.append(round(time.time() - START, 3))
-for PART in ROWS, SECONDS, COLUMNS():
+for PART in [FETCH(QUERY) for QUERY in QUERIES], COLUMNS():
     print("\x1e" + json.dumps(PART))
 "#;
 
@@ -81,11 +74,11 @@ impl Engine {
         }
     }
 
-    /// Runs these queries on the tables in `tables`. `folder` gets the program of the page.
+    /// Runs the queries of the page on the tables in `tables`. `folder` gets the program of the page.
     ///
     /// # Errors
     /// Fails if a query does, or if the page has no program for the engine.
-    pub fn run(self, folder: &Path, tables: &Path, queries: &[String]) -> Result<Results, String> {
+    pub fn run(self, folder: &Path, tables: &Path) -> Result<Results, String> {
         let (module, functions) = match self {
             Self::DuckDb => ("duckdb", IN_DUCKDB),
             Self::Spark => ("pyspark", IN_SPARK),
@@ -93,7 +86,7 @@ impl Engine {
         let program = blocks("python")?.into_iter().find(|block| block.contains(module));
         let program = program.ok_or_else(|| format!("{PAGE} has no program with {module}"))?;
         let (script, list) = (folder.join(format!("{module}_page.py")), folder.join("queries"));
-        for (path, contents) in [(&script, program), (&list, queries.join("\x1e"))] {
+        for (path, contents) in [(&script, program), (&list, queries()?.join("\x1e"))] {
             fs::write(path, contents).map_err(|e| format!("{}: {e}", path.display()))?;
         }
         let mut python = self.python()?;
@@ -102,10 +95,8 @@ impl Engine {
         let output = python.output().map_err(|e| format!("{python:?}: {e}"))?;
         let said = String::from_utf8_lossy(&output.stdout);
         let parts: Vec<_> = said.split('\x1e').skip(1).map(|part| part.trim().to_owned()).collect();
-        match <[String; 3]>::try_from(parts) {
-            Ok([rows, seconds, columns]) if output.status.success() => {
-                Ok(Results { rows, seconds, columns })
-            }
+        match <[String; 2]>::try_from(parts) {
+            Ok([rows, columns]) if output.status.success() => Ok(Results { rows, columns }),
             _ => Err(format!("{module}: {said}{}", String::from_utf8_lossy(&output.stderr))),
         }
     }

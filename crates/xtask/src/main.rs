@@ -9,7 +9,6 @@ mod cross;
 mod dist;
 mod docs;
 mod file_creation;
-mod fleet;
 mod hangs;
 mod install;
 mod jdk;
@@ -29,7 +28,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 17] = [
+const COMMANDS: [Command; 16] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a small program with several threads and show its hottest stacks",
@@ -75,11 +74,6 @@ const COMMANDS: [Command; 17] = [
         usage: "models [NAME...]",
         about: "run the shim's threads without a JVM, with many schedules and a weak memory",
         run: models::run,
-    },
-    Command {
-        usage: "fleet [--jvms N] [--minutes N] [--every MINUTES] [--spark]",
-        about: "simulate the profiles of 50 JVMs for an hour: push them, write tables, and query these in DuckDB, and Spark",
-        run: fleet::run,
     },
     Command {
         usage: "install [--prefix DIR] [--profile NAME] [--machine NAME]",

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 
 fn returns_known_rows(engine: Engine) -> Result {
     let folder = harness::scratch("sql", &format!("{engine:?}"))?;
-    let results = engine.run(&folder, &planted(&folder)?, &sql::queries()?)?;
+    let results = engine.run(&folder, &planted(&folder)?)?;
     let json = |text: &str| serde_json::from_str::<Json>(text).map_err(|e| format!("{e}: {text}"));
     compare(&json(&results.rows)?)?;
     described(engine, &json(&results.columns)?)
