@@ -15,11 +15,14 @@ use std::time::Duration;
 use compat_tests::jdk::Gc;
 use compat_tests::run::{Outcome, Running, Vm};
 use compat_tests::{build, hung, text};
+use flate2::read::GzDecoder;
 use jvmpi_formats::profile::heap::{Instance, Record};
 use jvmpi_formats::profile::{
     self, CpuSample, CpuSamples, DumpKind, Frame, Line, Method, Profile, StreamWriter,
     ThreadSerial, Writer as _,
 };
+use opentelemetry_proto::tonic::collector::profiles::v1development::ExportProfilesServiceRequest;
+use prost::Message as _;
 
 use crate::assert::equal;
 use crate::cases;
@@ -662,7 +665,7 @@ fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), Str
 }
 
 /// Stores add up what they get: the parts that are pushed while two JVMs run one after the other are together the
-/// profiles that they leave. The parts have the attributes of their JVM, and the program does not get the credentials.
+/// profiles that they leave. The parts have the attributes of their JVM.
 fn record_pushes_what_is_new_of_each_jvm(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|e| e.to_string())?;
@@ -677,16 +680,13 @@ fn record_pushes_what_is_new_of_each_jvm(vm: &Vm<'_>) -> Result<(), String> {
         }
     });
     let file = vm.file("pushed.collapsed");
-    let state = vm.file("state");
-    fs::create_dir_all(&state).map_err(|e| e.to_string())?;
-    let url = format!("pyroscope+http://127.0.0.1:{port}?format=folded");
-    let script = "echo \"token=$JVMPI_PUSH_TOKEN\"; \"$0\" \"$@\"; \"$0\" \"$@\"";
-    let mut arguments = vec!["record", "--every", "0.2", "--push", &url, "--label", "team=a b"];
-    arguments.extend(["--push-timeout", "60", "-o", text(&file)?, "--", "sh", "-c", script]);
+    let url = format!("otlp+http://127.0.0.1:{port}");
+    let mut arguments = vec!["record", "--every", "0.2", "--push", &url, "-o", text(&file)?];
+    arguments.extend(["--", "sh", "-c", "\"$0\" \"$@\"; \"$0\" \"$@\""]);
     let java = vm.java("Phases")?.behind_jvmpi(&arguments)?;
-    let java = java.variable("XDG_STATE_HOME", text(&state)?).variable("JVMPI_PUSH_TOKEN", "x");
-    let outcome = java.run()?;
-    equal("output", outcome.stdout.as_str(), "token=\ndone\ndone\n")?;
+    let java = java.variable("OTEL_RESOURCE_ATTRIBUTES", "team=a b");
+    let outcome = java.variable("OTEL_EXPORTER_OTLP_TIMEOUT", "60000").run()?;
+    equal("output", outcome.stdout.as_str(), "done\ndone\n")?;
     let report = outcome.stderr.lines().last().unwrap_or_default();
     let number = report.strip_prefix("jvmpi: pushed ").and_then(|rest| rest.split(' ').next());
     let number: usize = number.and_then(|n| n.parse().ok()).ok_or_else(|| report.to_owned())?;
@@ -700,18 +700,28 @@ fn record_pushes_what_is_new_of_each_jvm(vm: &Vm<'_>) -> Result<(), String> {
     let mut pushed: Vec<(String, u64)> = Vec::new();
     for _ in 0..number {
         let request = requests.recv_timeout(Duration::from_secs(60)).map_err(|e| e.to_string())?;
-        let (head, body) = request.map_err(|e| e.to_string())?;
-        for part in ["POST /ingest?name=Phases.cpu%7B", "team%3Da%20b", "sampleRate=100"] {
-            ensure!(head.contains(part), "no {part}: {head}");
+        let request = request.map_err(|e| e.to_string())?;
+        let [resource] = &request.resource_profiles[..] else { return Err("no resource".into()) };
+        let attribute = |key: &str| {
+            let mut all = resource.resource.iter().flat_map(|resource| &resource.attributes);
+            let found = all.find(|attribute| attribute.key == key);
+            found.map(|found| format!("{:?}", found.value)).ok_or_else(|| format!("no {key}"))
+        };
+        for (key, value) in [
+            ("service.name", "Phases"),
+            ("team", "a b"),
+            ("process.runtime.version", &vm.jdk.version),
+        ] {
+            let found = attribute(key)?;
+            ensure!(found.contains(value), "{key} is {found}");
         }
-        ensure!(head.contains("authorization: Bearer x"), "{head}");
-        let version = format!("process_runtime_version%3D{}", vm.jdk.version);
-        ensure!(head.contains(&version), "no {version}: {head}");
-        let process = head.split_once("process_pid%3D").map(|(_, rest)| rest.split('%').next());
-        let process = process.flatten().ok_or("no process")?.to_owned();
+        let process = attribute("process.pid")?;
+        let profiles = resource.scope_profiles.iter().flat_map(|scope| &scope.profiles);
+        let values = profiles.flat_map(|profile| &profile.samples).flat_map(|it| &it.values);
+        let samples: u64 = values.map(|value| value.unsigned_abs()).sum();
         match pushed.last_mut().filter(|(last, _)| *last == process) {
-            Some((_, sum)) => *sum += samples(&body),
-            None => pushed.push((process, samples(&body))),
+            Some((_, sum)) => *sum += samples,
+            None => pushed.push((process, samples)),
         }
     }
     let pushed: Vec<_> = pushed.into_iter().map(|(_, sum)| sum).collect();
@@ -721,8 +731,8 @@ fn record_pushes_what_is_new_of_each_jvm(vm: &Vm<'_>) -> Result<(), String> {
     equal("samples", pushed, left)
 }
 
-/// Reads a request and accepts it. Returns its head and its body.
-fn take_request(mut stream: &TcpStream) -> std::io::Result<(String, String)> {
+/// Reads a request and accepts it.
+fn take_request(mut stream: &TcpStream) -> std::io::Result<ExportProfilesServiceRequest> {
     let (mut reader, mut head, mut length) = (BufReader::new(stream), String::new(), 0);
     while reader.read_line(&mut head)? > 2 {
         let line = head.lines().last().unwrap_or_default().to_ascii_lowercase();
@@ -730,10 +740,10 @@ fn take_request(mut stream: &TcpStream) -> std::io::Result<(String, String)> {
             length = value.parse().map_err(std::io::Error::other)?;
         }
     }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
+    let mut body = Vec::new();
+    GzDecoder::new(reader.take(length)).read_to_end(&mut body)?;
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")?;
-    Ok((head, String::from_utf8_lossy(&body).into_owned()))
+    ExportProfilesServiceRequest::decode(&body[..]).map_err(std::io::Error::other)
 }
 
 /// Returns the number of objects that a program keeps and its number of calls, and the profile that remains when it is

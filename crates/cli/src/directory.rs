@@ -190,11 +190,10 @@ pub fn temporary_in(place: &Path, prefix: &str) -> Result<TempDir, String> {
     builder.tempdir_in(place).map_err(failed)
 }
 
-/// Returns the directories that may have this user's files, in the order in which they are tried. The first one is
-/// below the directory in `variable`, by default below this directory of the user's home.
-pub fn users_directories(variable: &str, default: &str) -> Vec<PathBuf> {
+/// Returns the directories that may have this user's files, in the order in which they are tried.
+pub fn users_directories() -> Vec<PathBuf> {
     let path = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let first = path(variable).or_else(|| Some(path("HOME")?.join(default)));
+    let first = path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")));
     let private = [first, path("XDG_RUNTIME_DIR")].into_iter().flatten();
     // SAFETY: the call has no conditions.
     let user = unsafe { libc::geteuid() };

@@ -31,7 +31,7 @@ pub fn unpacked(command: &Path) -> Result<Option<PathBuf>, String> {
     let checksum: String = checksum.finalize().iter().map(|b| format!("{b:02x}")).collect();
     let name = format!("{}-{checksum}", env!("CARGO_PKG_VERSION"));
     let mut reasons = Vec::new();
-    for parent in users_directories("XDG_CACHE_HOME", ".cache") {
+    for parent in users_directories() {
         let directory = parent.join(&name);
         match unpack(&directory, &contents) {
             Ok(directory) => return Ok(Some(directory)),

@@ -14,7 +14,6 @@ use std::process::{Command, Output};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// A profile with all weights of HPROF's text.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/expected.txt");
@@ -199,29 +198,16 @@ fn reply(answer: &Answer, to: &mut dyn Write) {
     let _ = to.flush();
 }
 
-/// A user with a home of their own.
-struct User {
-    home: TempDir,
+/// Pushes with these variables alone.
+fn push(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
+    command.arg("push").args(arguments).env_clear().envs(environment.iter().copied());
+    command.output().unwrap()
 }
 
-impl User {
-    fn new() -> Self {
-        Self { home: TempDir::new().unwrap() }
-    }
-
-    fn push(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
-        command.arg("push").args(arguments).env_clear().env("HOME", self.home.path());
-        command.envs(environment.iter().copied()).output().unwrap()
-    }
-
-    /// Returns the number of requests in the queue.
-    fn queued(&self) -> usize {
-        let push = self.home.path().join(".local/state/jvmpi/push");
-        let queues = std::fs::read_dir(push).unwrap();
-        queues.map(|queue| std::fs::read_dir(queue.unwrap().path()).unwrap().count()).sum()
-    }
-}
+/// The variables that end the wait for a store soon, and late.
+const SHORT: (&str, &str) = ("OTEL_EXPORTER_OTLP_TIMEOUT", "2000");
+const LONG: (&str, &str) = ("OTEL_EXPORTER_OTLP_TIMEOUT", "60000");
 
 /// Returns the last line of standard error, which is the report.
 #[track_caller]
@@ -235,11 +221,14 @@ fn report(output: &Output, status: i32) -> String {
 #[test]
 fn opentelemetry_request_has_attributes_and_profiles() {
     let store = Store::new(vec![status(200)]);
-    let url = store.url("otlp+http");
-    let arguments = ["--interval", "20", "--label", "team=a", "--label", "service.name=shop"];
-    let output = User::new().push(
-        &[&arguments[..], &[FILE, &url]].concat(),
-        &[("JVMPI_PUSH_TOKEN", "abc"), ("OTEL_RESOURCE_ATTRIBUTES", "region=eu,team=b")],
+    let output = push(
+        &["--interval", "20", FILE],
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &store.url("http")),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20abc,x-scope-orgid = a"),
+            ("OTEL_SERVICE_NAME", "shop"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "region=eu,team=a%2Cb"),
+        ],
     );
     let line = report(&output, 0);
     assert!(line.starts_with("jvmpi: pushed 1 requests ("), "{line}");
@@ -247,6 +236,7 @@ fn opentelemetry_request_has_attributes_and_profiles() {
     let seen = store.seen();
     assert_eq!(seen.line, "POST /v1development/profiles HTTP/1.1");
     assert_eq!(seen.header("authorization"), Some("Bearer abc"));
+    assert_eq!(seen.header("x-scope-orgid"), Some("a"));
     assert_eq!(seen.header("user-agent"), Some(concat!("jvmpi/", env!("CARGO_PKG_VERSION"))));
     let request = seen.request();
     let [resource] = &request.resource_profiles[..] else { panic!("one resource") };
@@ -258,7 +248,7 @@ fn opentelemetry_request_has_attributes_and_profiles() {
             value => panic!("{value:?}"),
         })
         .collect();
-    assert_eq!(attributes, [("service.name", "shop"), ("region", "eu"), ("team", "a")]);
+    assert_eq!(attributes, [("service.name", "shop"), ("region", "eu"), ("team", "a,b")]);
     let profiles = &resource.scope_profiles[0].profiles;
     assert_eq!(profiles.len(), 7);
     assert!(profiles.iter().all(|profile| profile.period > 0 && !profile.samples.is_empty()));
@@ -268,10 +258,11 @@ fn opentelemetry_request_has_attributes_and_profiles() {
 #[test]
 fn pyroscope_gets_a_form_for_each_kind_of_profile() {
     let store = Store::new(vec![status(200)]);
-    let user = [("JVMPI_PUSH_USER", "me"), ("JVMPI_PUSH_PASSWORD", "pw")];
-    let label = ["--label", "zone.name=a,b"];
-    let url = store.url("pyroscope+http");
-    report(&User::new().push(&[&label[..], &[FILE, &url]].concat(), &user), 0);
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic bWU6cHc="),
+        ("OTEL_RESOURCE_ATTRIBUTES", "zone.name=a%2Cb"),
+    ];
+    report(&push(&[FILE, &store.url("pyroscope+http")], &variables), 0);
     for types in ["samples", "alloc_space", "delay"] {
         let seen = store.seen();
         assert!(seen.line.starts_with("POST /ingest?name="), "{}", seen.line);
@@ -293,96 +284,53 @@ fn pyroscope_gets_a_form_for_each_kind_of_profile() {
     assert!(store.seen_nothing_more());
 }
 
-#[test]
-fn pyroscope_can_get_lines() {
-    let store = Store::new(vec![status(200)]);
-    let url = format!("{}?format=folded", store.url("pyroscope+http"));
-    report(&User::new().push(&["--interval", "20", FILE, &url], &[]), 0);
-    let first = store.seen();
-    assert_eq!(first.parameter("name"), "expected.cpu{}");
-    for (name, value) in [("format", "folded"), ("units", "samples"), ("sampleRate", "50")] {
-        assert_eq!(first.parameter(name), value);
-    }
-    let lines = String::from_utf8(first.body).unwrap();
-    assert!(lines.lines().any(|line| line == "Main.main;Main.fib;Main.fib 70"), "{lines}");
-    assert_eq!(store.seen().parameter("sampleRate"), "1000000000");
-    let rest: Vec<_> = (0..5).map(|_| store.seen().parameter("name")).collect();
-    let names = ["alloc_space", "alloc_objects", "inuse_space", "inuse_objects", "mutex_duration"];
-    assert_eq!(rest, names.map(|name| format!("expected.{name}{{}}")));
-}
-
 /// A store that fails for a while gets the same request again.
 #[test]
 fn request_is_repeated_until_the_store_takes_it() {
     let wait = Answer::Status(429, "Retry-After: 1\r\n", b"too many".to_vec());
     let store = Store::new(vec![status(500), Answer::Cut, wait, status(200)]);
-    let (user, url) = (User::new(), store.url("otlp+http"));
     let start = Instant::now();
-    let output = user.push(&["--push-timeout", "60", FILE, &url], &[]);
+    let output = push(&[FILE, &store.url("otlp+http")], &[LONG]);
     let line = report(&output, 0);
     assert!(line.starts_with("jvmpi: pushed 1 requests ("), "{line}");
     assert!(start.elapsed() >= Duration::from_secs(1));
     let bodies: Vec<_> = (0..4).map(|_| store.seen().body).collect();
     assert!(bodies.iter().all(|body| *body == bodies[0]));
     let all = str::from_utf8(&output.stderr).unwrap();
-    assert!(all.contains("HTTP status 500") && all.contains("429 Too Many Requests (too many)"));
-    assert_eq!(user.queued(), 0);
+    assert_eq!(all.matches("HTTP status 500").count(), 1, "{all}");
 }
 
 #[test]
-fn profile_for_a_store_that_is_away_waits_for_the_next_push() {
-    let user = User::new();
+fn store_that_is_away_ends_the_wait_with_a_line_about_what_is_lost() {
     let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    let nobody = format!("otlp+http://127.0.0.1:{port}");
-    let output = user.push(&["--push-timeout", "0.3", FILE, &nobody], &[]);
-    let line = report(&output, 1);
-    assert!(line.contains("pushed 0 requests") && line.contains("1 wait in "), "{line}");
-    assert!(line.contains("refused"), "{line}");
-    assert_eq!(user.queued(), 1);
+    let line = report(&push(&[FILE, &format!("otlp+http://127.0.0.1:{port}")], &[SHORT]), 1);
+    assert!(line.contains("pushed 0 requests") && line.contains("; 1 are lost: "), "{line}");
+    assert!(line.contains("refused") && line.ends_with("expected.txt has the profile"), "{line}");
 
     // A store that does not answer holds nobody up.
     let slow = Store::new(vec![Answer::Nothing, status(200)]);
-    let url = slow.url("otlp+http");
     let start = Instant::now();
-    let line = report(&user.push(&["--push-timeout", "0.3", FILE, &url], &[]), 1);
-    assert!(line.contains("1 wait in "), "{line}");
-    assert!(line.contains("had not taken them when the wait ended"), "{line}");
+    let shorter = ("OTEL_EXPORTER_OTLP_TIMEOUT", "300");
+    let line = report(&push(&[FILE, &slow.url("otlp+http")], &[shorter]), 1);
+    assert!(line.contains("; 1 are lost: no answer in time"), "{line}");
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-    assert_eq!(user.queued(), 2);
-    let first = slow.seen().body;
-
-    // Only the queue of this store is sent.
-    let line = report(&user.push(&["--push-timeout", "60", &url], &[]), 0);
-    assert!(line.contains("pushed 1 requests"), "{line}");
-    assert_eq!(slow.seen().body, first);
-    assert_eq!(user.queued(), 1);
 }
 
 /// A request that a store never takes does not hold up the others.
 #[test]
-fn refused_request_leaves_the_queue() {
+fn refused_request_is_lost() {
     let refused = Answer::Status(400, "", b"\n  no \x1b[2J such thing\nmore".to_vec());
     let store = Store::new(vec![refused, status(200)]);
-    let user = User::new();
-    let line = report(&user.push(&[FILE, &store.url("pyroscope+http")], &[]), 1);
-    assert!(line.contains("pushed 2 requests") && line.contains("the store refused 1"), "{line}");
-    let output = user.push(
-        &[
-            FILE,
-            &Store::new(vec![Answer::Status(400, "", b"\n  no \x1b[2J such thing\nmore".to_vec())])
-                .url("otlp+http"),
-        ],
-        &[],
-    );
-    let line = report(&output, 1);
-    assert!(line.ends_with(r"HTTP status 400 Bad Request (no \u{1b}[2J such thing)"), "{line}");
-    assert_eq!(user.queued(), 0);
+    let line = report(&push(&[FILE, &store.url("pyroscope+http")], &[]), 1);
+    assert!(line.contains("pushed 2 requests"), "{line}");
+    let why = r"; 1 are lost: HTTP status 400 Bad Request (no \u{1b}[2J such thing); ";
+    assert!(line.contains(why), "{line}");
     // The store took the request but not the profiles.
     let partial =
         ExportProfilesPartialSuccess { rejected_profiles: 7, error_message: "too old".into() };
     let body = ExportProfilesServiceResponse { partial_success: Some(partial) }.encode_to_vec();
     let store = Store::new(vec![Answer::Status(200, "", body)]);
-    let output = user.push(&[FILE, &store.url("otlp+http")], &[]);
+    let output = push(&[FILE, &store.url("otlp+http")], &[]);
     let all = str::from_utf8(&output.stderr).unwrap();
     assert!(all.contains("the store rejected 7 profiles: too old"), "{all}");
 }
@@ -394,8 +342,8 @@ fn redirection_is_not_followed() {
     let to: &'static str =
         format!("Location: {}/v1development/profiles\r\n", other.url("http")).leak();
     let store = Store::new(vec![Answer::Status(307, to, Vec::new())]);
-    let arguments = ["--push-timeout", "0.3", FILE, &store.url("otlp+http")];
-    let line = report(&User::new().push(&arguments, &[("JVMPI_PUSH_TOKEN", "secret")]), 1);
+    let headers = ("OTEL_EXPORTER_OTLP_PROFILES_HEADERS", "Authorization=secret");
+    let line = report(&push(&[FILE, &store.url("otlp+http")], &[headers]), 1);
     assert!(line.contains(&format!("has moved to {}", other.url("http"))), "{line}");
     assert!(!line.contains("secret") && other.seen_nothing_more());
 }
@@ -404,36 +352,45 @@ fn redirection_is_not_followed() {
 fn request_goes_through_the_proxy_of_the_environment() {
     let proxy = Store::new(vec![status(200)]);
     let variables = [("HTTP_PROXY", &*proxy.url("http"))];
-    report(&User::new().push(&[FILE, "otlp+http://store.invalid:4318"], &variables), 0);
+    report(&push(&[FILE, "otlp+http://store.invalid:4318"], &variables), 0);
     let seen = proxy.seen();
     assert_eq!(seen.line, "POST /v1development/profiles HTTP/1.1");
     assert_eq!(seen.header("host"), Some("store.invalid:4318"));
     // A store on this machine needs none.
     let store = Store::new(vec![status(200)]);
-    report(&User::new().push(&[FILE, &store.url("otlp+http")], &variables), 0);
+    report(&push(&[FILE, &store.url("otlp+http")], &variables), 0);
     assert!(proxy.seen_nothing_more());
 }
 
 #[test]
 fn mistakes_are_reported_before_anything_is_sent() {
-    let user = User::new();
     let says = |arguments: &[&str], environment: &[(&str, &str)], expected: &str| {
-        let line = report(&user.push(arguments, environment), 1);
+        let line = report(&push(arguments, environment), 1);
         assert!(line.starts_with("jvmpi: error: ") && line.contains(expected), "{line}");
         assert!(!line.contains("secret"), "{line}");
     };
-    says(&[FILE, "http://localhost:4040"], &[], "the protocol is unknown");
-    says(&[FILE, "otlp+https://me:secret@localhost"], &[], "JVMPI_PUSH_PASSWORD");
+    says(&[FILE, "http://localhost:4040"], &[], "must begin with otlp+https://");
+    says(&[FILE], &[], "set OTEL_EXPORTER_OTLP_ENDPOINT");
+    says(&[FILE, "otlp+https://me:secret@localhost"], &[], "OTEL_EXPORTER_OTLP_HEADERS");
     let url = "otlp+http://localhost:9";
     says(&["/does/not/exist", url], &[], "/does/not/exist: ");
     says(&["Cargo.toml", url], &[], "no file of HPROF");
-    says(&[FILE, url], &[("JVMPI_PUSH_PASSWORD", "secret")], "needs JVMPI_PUSH_USER");
-    says(&["--ca-file", FILE, FILE, url], &[], "not encrypted");
-    let environment = [("XDG_STATE_HOME", "/proc/nowhere"), ("TMPDIR", "/proc/nowhere")];
-    says(&[FILE, url], &environment, "set XDG_STATE_HOME");
-    assert!(!user.home.path().join(".local/state/jvmpi/push").read_dir().is_ok_and(|queues| {
-        queues.flatten().any(|queue| queue.path().read_dir().unwrap().next().is_some())
-    }));
+    let with = |name, value, expected| says(&[FILE], &[(name, value)], expected);
+    with(
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "me:secret@host",
+        "OTEL_EXPORTER_OTLP_ENDPOINT: a URL with",
+    );
+    let endpoint = ("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "http://localhost:9");
+    for (name, value, expected) in [
+        ("PROTOCOL", "grpc", "http/protobuf"),
+        ("HEADERS", "secret", "OTEL_EXPORTER_OTLP_HEADERS: give NAME=VALUE"),
+        ("HEADERS", "a b=secret", "NAME=VALUE"),
+        ("HEADERS", "a=%0asecret", "NAME=VALUE"),
+        ("TIMEOUT", "0", "OTEL_EXPORTER_OTLP_TIMEOUT=0: give a number"),
+    ] {
+        says(&[FILE], &[endpoint, (&format!("OTEL_EXPORTER_OTLP_{name}"), value)], expected);
+    }
 }
 
 #[cfg(any(not(target_arch = "x86"), target_feature = "sse2"))]
@@ -496,8 +453,8 @@ mod tls {
         );
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/self-signed.pem");
         let url = store.url("otlp+https");
-        let push = ["--ca-file", file, "--push-timeout", "5", FILE, &url];
-        let line = report(&User::new().push(&push, &[]), 1);
+        let certificate = ("OTEL_EXPORTER_OTLP_CERTIFICATE", file);
+        let line = report(&push(&[FILE, &url], &[certificate, SHORT]), 1);
         assert!(line.contains("make one with basicConstraints=CA:FALSE"), "{line}");
     }
 
@@ -505,33 +462,25 @@ mod tls {
     fn certificate_is_checked() {
         let store = store();
         let url = store.url("otlp+https");
-        let user = User::new();
-        let ca = ["--ca-file", AUTHORITY];
-        report(&user.push(&[&ca[..], &[FILE, &url]].concat(), &[]), 0);
+        let ca = ("OTEL_EXPORTER_OTLP_CERTIFICATE", AUTHORITY);
+        report(&push(&[FILE, &url], &[ca]), 0);
         assert_eq!(store.seen().request().resource_profiles.len(), 1);
         // The file in the variable replaces the authorities of the system.
-        report(&user.push(&[FILE, &url], &[("SSL_CERT_FILE", AUTHORITY)]), 0);
+        report(&push(&[FILE, &url], &[("SSL_CERT_FILE", AUTHORITY)]), 0);
         store.seen();
 
         // An authority that has not signed the certificate: the server's own certificate is none.
         let other = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/server.pem");
-        let arguments = ["--push-timeout", "0.3", FILE, &url];
-        let output = user.push(&arguments, &[("SSL_CERT_FILE", other)]);
+        let output = push(&[FILE, &url], &[("SSL_CERT_FILE", other), SHORT]);
         let line = report(&output, 1);
-        assert!(line.contains("certificate") && line.contains("1 wait in "), "{line}");
+        assert!(line.contains("; 1 are lost: ") && line.contains("certificate"), "{line}");
         assert!(store.seen_nothing_more());
         // A name that is not in the certificate, and a store that does not encrypt.
         let name = format!("otlp+https://127.0.0.2:{}", store.port);
-        let line = report(
-            &user.push(&[&ca[..], &["--push-timeout", "0.3", FILE, &name]].concat(), &[]),
-            1,
-        );
-        assert!(line.contains("1 wait in "), "{line}");
+        let line = report(&push(&[FILE, &name], &[ca, SHORT]), 1);
+        assert!(line.contains("1 are lost"), "{line}");
         let plain = Store::new(vec![status(200)]);
-        let url = plain.url("otlp+https");
-        let line =
-            report(&user.push(&[&ca[..], &["--push-timeout", "0.3", FILE, &url]].concat(), &[]), 1);
-        assert!(line.contains("1 wait in "), "{line}");
-        assert_eq!(user.queued(), 3);
+        let line = report(&push(&[FILE, &plain.url("otlp+https")], &[ca, SHORT]), 1);
+        assert!(line.contains("1 are lost"), "{line}");
     }
 }

@@ -1,36 +1,34 @@
 //! The attributes of a process, by which stores find its profiles.
 
+use super::environment::{decoded, variable};
 use crate::process::{Process, host_name};
 use jvmpi_formats::profile::AttributeValue;
-use std::env;
 use std::path::Path;
 
 /// The name of the program. Stores show it first.
 pub const SERVICE_NAME: &str = "service.name";
 
-/// Attributes that the user gives.
+/// The attributes that the user gives, in the variables of OpenTelemetry.
 #[derive(Clone, Debug, Default)]
 pub struct Labels(Vec<(String, String)>);
 
 impl Labels {
-    /// Returns these labels. Those of the environment, which programs with OpenTelemetry have in common, are added.
-    pub fn new(given: &[(String, String)]) -> Self {
-        let variable = |name| env::var(name).ok().filter(|value| !value.is_empty());
-        Self::of(given, variable("OTEL_RESOURCE_ATTRIBUTES"), variable("OTEL_SERVICE_NAME"))
+    /// Reads the variables.
+    ///
+    /// # Errors
+    /// Returns one line if a variable is not UTF-8.
+    pub fn of_environment() -> Result<Self, String> {
+        let all = variable("OTEL_RESOURCE_ATTRIBUTES")?;
+        Ok(Self::of(&all.unwrap_or_default(), variable("OTEL_SERVICE_NAME")?))
     }
 
-    fn of(given: &[(String, String)], others: Option<String>, service: Option<String>) -> Self {
+    fn of(all: &str, service: Option<String>) -> Self {
         let mut labels = Self::default();
-        for pair in others.iter().flat_map(|all| all.split(',')) {
-            if let Some((key, value)) = pair.split_once('=') {
-                labels.set(key.trim(), decoded(value.trim()));
-            }
+        for (key, value) in all.split(',').filter_map(|pair| pair.split_once('=')) {
+            labels.set(key.trim(), decoded(value.trim()));
         }
         if let Some(name) = service {
             labels.set(SERVICE_NAME, name);
-        }
-        for (key, value) in given {
-            labels.set(key, value.clone());
         }
         labels
     }
@@ -126,19 +124,6 @@ fn name_of_program(arguments: &[String]) -> Option<&str> {
     None
 }
 
-/// Decodes `%2C` and the like.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| *first == b'%');
-        let code = code.and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,12 +154,11 @@ mod tests {
 
     #[test]
     fn labels_of_the_user_come_last() {
-        let given = [("team".to_owned(), "b".to_owned()), ("host.name".into(), "h".into())];
-        let others = Some("team=a,region=eu%2Dwest%,%3,=x,service.name=one".to_owned());
-        let labels = Labels::of(&given, others, Some("two".to_owned()));
+        let given = "team=a,region=eu%2Dwest%,%3,=x,service.name=one,host.name=h";
+        let labels = Labels::of(given, Some("two".to_owned()));
         let all = labels.of_jvm(Some(&Process::this()), None);
         for (key, value) in
-            [("service.name", "two"), ("team", "b"), ("region", "eu-west%"), ("host.name", "h")]
+            [("service.name", "two"), ("team", "a"), ("region", "eu-west%"), ("host.name", "h")]
         {
             assert_eq!(text(&all, key).as_deref(), Some(value), "{key}");
         }

@@ -1,20 +1,19 @@
 //! Sends requests to a store.
 
-use super::credentials::Credentials;
 use super::destination::{Destination, Protocol};
-use super::queue::Request;
+use super::environment;
+use super::requests::Request;
 use jvmpi_formats::profile::{otlp_rejected, printable};
-use std::path::Path;
 use std::time::Duration;
 use ureq::config::Config;
-use ureq::http::{Response, StatusCode, header};
+use ureq::http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use ureq::{Agent, Body};
 
 /// The connection to a store.
 pub struct Client {
     agent: Agent,
     destination: Destination,
-    credentials: Credentials,
+    headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// The reason why a store did not take a request.
@@ -26,21 +25,6 @@ pub enum Failure {
     Never(String),
 }
 
-/// The longest waits for a store.
-#[derive(Clone, Copy)]
-pub struct Limits {
-    /// For a connection.
-    pub connection: Duration,
-    /// For a request with its answer.
-    pub request: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { connection: Duration::from_secs(10), request: Duration::from_secs(30) }
-    }
-}
-
 /// The longest pause that a store can ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
@@ -48,37 +32,32 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 const ANSWER: u64 = 1 << 16;
 
 impl Client {
-    /// Prepares requests. `authorities` is a file with certificates of more authorities than the system knows.
+    /// Prepares requests with the settings in the environment.
     ///
     /// # Errors
-    /// Returns one line if the certificates cannot be read.
-    pub fn new(
-        destination: Destination,
-        credentials: Credentials,
-        authorities: Option<&Path>,
-        limits: Limits,
-    ) -> Result<Self, String> {
+    /// Returns one line if a setting is wrong.
+    pub fn new(destination: Destination, timeout: Duration) -> Result<Self, String> {
+        let headers = environment::headers()?;
         let mut config = Config::builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent(concat!("jvmpi/", env!("CARGO_PKG_VERSION")))
             .accept_encoding("identity")
-            .timeout_connect(Some(limits.connection))
-            .timeout_global(Some(limits.request));
+            .timeout_global(Some(timeout));
         if destination.is_local() {
             // The default is that in the environment.
             config = config.proxy(None);
         }
         if destination.is_secure() {
-            config = config.tls_config(tls::config(authorities)?);
-        } else if let Some(file) = authorities {
-            return Err(format!(
-                "--ca-file {}: {destination} has no certificate, because it is not encrypted",
-                file.display()
-            ));
+            config = config.tls_config(tls::config(environment::certificate()?.as_deref())?);
+        } else if !headers.is_empty() && !destination.is_local() {
+            eprintln!(
+                "jvmpi: warning: push: {destination} is not encrypted: others on the way can read the headers; use \
+                 https"
+            );
         }
-        Ok(Self { agent: config.build().new_agent(), destination, credentials })
+        Ok(Self { agent: config.build().new_agent(), destination, headers })
     }
 
     /// Sends a request. Returns what the store says that it left out, if anything.
@@ -86,7 +65,6 @@ impl Client {
     /// # Errors
     /// Returns the reason if the store did not take it.
     pub fn send(&self, request: &Request) -> Result<Option<String>, Failure> {
-        let headers = self.credentials.headers().map_err(|why| Failure::Later(why, None))?;
         let mut post = self
             .agent
             .post(self.destination.url(&request.query))
@@ -94,7 +72,7 @@ impl Client {
         if request.is_compressed {
             post = post.header(header::CONTENT_ENCODING, "gzip");
         }
-        for (name, value) in headers {
+        for (name, value) in &self.headers {
             post = post.header(name, value);
         }
         let answer = post.send(&request.body[..]);
@@ -121,18 +99,9 @@ impl Client {
     }
 }
 
-/// Returns true if a store can take the same request later, perhaps after a correction of its settings or of ours.
+/// Returns true if a store can take the same request later.
 fn is_temporary(status: StatusCode) -> bool {
-    const OURS: [StatusCode; 7] = [
-        StatusCode::UNAUTHORIZED,
-        StatusCode::FORBIDDEN,
-        StatusCode::NOT_FOUND,
-        StatusCode::METHOD_NOT_ALLOWED,
-        StatusCode::PROXY_AUTHENTICATION_REQUIRED,
-        StatusCode::REQUEST_TIMEOUT,
-        StatusCode::TOO_MANY_REQUESTS,
-    ];
-    status.is_server_error() || status.is_redirection() || OURS.contains(&status)
+    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
 /// Returns the pause that the store asks for.
@@ -152,7 +121,7 @@ fn explained_status(answer: &Response<Body>, body: &[u8]) -> String {
     }
     let hint = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            ": set JVMPI_PUSH_TOKEN, or JVMPI_PUSH_USER and JVMPI_PUSH_PASSWORD"
+            ": set OTEL_EXPORTER_OTLP_HEADERS=Authorization=…"
         }
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
             ": the store does not take profiles at this path"
@@ -189,38 +158,37 @@ mod tls {
     use std::sync::Arc;
     use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
-    /// Returns the settings of encrypted connections. The authorities are those of the system, or of `SSL_CERT_FILE` and
-    /// `SSL_CERT_DIR`, and those in the file.
+    /// Returns the settings of encrypted connections. The authorities are those in the file, or those of the system or of
+    /// `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     ///
     /// # Errors
     /// Returns one line if there are none.
     pub fn config(authorities: Option<&Path>) -> Result<TlsConfig, String> {
-        let native = rustls_native_certs::load_native_certs();
-        let mut all: Vec<Certificate<'static>> = native
-            .certs
-            .iter()
-            .map(|certificate| Certificate::from_der(certificate).to_owned())
-            .collect();
-        if let Some(path) = authorities {
+        let all: Vec<Certificate<'static>> = if let Some(path) = authorities {
             let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
             let text = std::fs::read(path).map_err(|error| failed(&error))?;
-            let before = all.len();
-            for item in parse_pem(&text) {
-                if let PemItem::Certificate(found) = item.map_err(|error| failed(&error))? {
-                    all.push(found);
-                }
-            }
-            if all.len() == before {
+            let found = parse_pem(&text).filter_map(|item| match item {
+                Ok(PemItem::Certificate(found)) => Some(Ok(found)),
+                Ok(_) => None,
+                Err(error) => Some(Err(failed(&error))),
+            });
+            let found = found.collect::<Result<Vec<_>, _>>()?;
+            if found.is_empty() {
                 return Err(failed(&"the file has no certificate in PEM format"));
             }
-        }
-        if all.is_empty() {
-            let why = native.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
-            return Err(format!(
-                "this system has no certificates of authorities{why}: install ca-certificates, or name a file with \
-                 --ca-file"
-            ));
-        }
+            found
+        } else {
+            let native = rustls_native_certs::load_native_certs();
+            if native.certs.is_empty() {
+                let why =
+                    native.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
+                return Err(format!(
+                    "this system has no certificates of authorities{why}: install ca-certificates, or name a file \
+                     with OTEL_EXPORTER_OTLP_CERTIFICATE"
+                ));
+            }
+            native.certs.iter().map(|found| Certificate::from_der(found).to_owned()).collect()
+        };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         Ok(TlsConfig::builder()
             .root_certs(RootCerts::from(all.into_iter()))

@@ -19,77 +19,67 @@ pub struct Destination {
 pub enum Protocol {
     /// The OpenTelemetry protocol.
     Otlp,
-    /// Pyroscope's own, with pprof.
+    /// Pyroscope's own.
     Pyroscope,
-    /// Pyroscope's own, with lines of text.
-    Folded,
 }
 
 const OTLP_PATH: &str = "/v1development/profiles";
 const PYROSCOPE_PATH: &str = "/ingest";
 
 impl Destination {
-    /// Reads the URL of a store.
+    /// Reads the URL of a store, which begins with its protocol.
     ///
     /// # Errors
     /// Returns one line, which shows no password.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (named, url) = match text.split_once('+') {
-            Some(("otlp", rest)) => (Some(Protocol::Otlp), rest),
-            Some(("pyroscope", rest)) => (Some(Protocol::Pyroscope), rest),
-            _ => (None, text),
-        };
+        match text.split_once('+') {
+            Some(("otlp", url)) => Self::new(Protocol::Otlp, url, OTLP_PATH),
+            Some(("pyroscope", url)) => Self::new(Protocol::Pyroscope, url, PYROSCOPE_PATH),
+            _ => Err(format!("the URL of a store must begin with {SCHEMES}")),
+        }
+    }
+
+    /// Reads the URL in a variable of OpenTelemetry. `is_whole` if no path is added to it.
+    ///
+    /// # Errors
+    /// Returns one line, which shows no password.
+    pub fn of_variable(url: &str, is_whole: bool) -> Result<Self, String> {
+        Self::new(Protocol::Otlp, url, if is_whole { "" } else { OTLP_PATH })
+    }
+
+    fn new(protocol: Protocol, url: &str, own_path: &str) -> Result<Self, String> {
         // Nothing of the URL is shown before it is known that no password is in it.
         let (_, after_scheme) = url.split_once("://").unwrap_or(("", url));
-        let authority = after_scheme.split(['/', '?', '#']).next().unwrap_or_default();
-        if authority.contains('@') {
-            return Err(
-                "a URL with a user or a password in it is not accepted, because other users see it: set \
-                 JVMPI_PUSH_USER and JVMPI_PUSH_PASSWORD instead"
-                    .into(),
-            );
+        if after_scheme
+            .split(['/', '?', '#'])
+            .next()
+            .is_some_and(|authority| authority.contains('@'))
+        {
+            return Err("a URL with a user or a password in it is not accepted: set OTEL_EXPORTER_OTLP_HEADERS instead"
+                .into());
         }
-        let uri: Uri = url.parse().map_err(|error| format!("{text}: not a URL: {error}"))?;
-        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-            return Err(format!("{text}: not a URL of a store: it must begin with {SCHEMES}"));
+        let uri: Uri = url.parse().map_err(|error| format!("{url}: not a URL: {error}"))?;
+        let (Some(scheme @ ("http" | "https")), Some(authority)) =
+            (uri.scheme_str(), uri.authority())
+        else {
+            return Err(format!(
+                "{url}: the URL of a store has https:// or http:// before its host"
+            ));
         };
         let has_port = authority.as_str().rsplit(']').next().is_some_and(|end| end.contains(':'));
         if has_port && authority.port_u16().is_none() {
-            return Err(format!("{text}: not a URL: the port is not a number up to 65535"));
+            return Err(format!("{url}: not a URL: the port is not a number up to 65535"));
         }
-        let is_secure = match scheme {
-            "http" => false,
-            "https" => true,
-            _ => return Err(format!("{text}: the URL of a store must begin with {SCHEMES}")),
-        };
-        let path = uri.path().trim_end_matches('/');
-        let protocol = match named {
-            Some(protocol) => protocol,
-            None if path.ends_with(OTLP_PATH) => Protocol::Otlp,
-            None if path.ends_with(PYROSCOPE_PATH) => Protocol::Pyroscope,
-            None => {
-                return Err(format!(
-                    "{text}: the protocol is unknown: put otlp+ or pyroscope+ before the URL, or end its path with \
-                     {OTLP_PATH} or {PYROSCOPE_PATH}"
-                ));
-            }
-        };
-        let protocol = match (protocol, uri.query()) {
-            (protocol, None) => protocol,
-            (Protocol::Pyroscope, Some("format=folded")) => Protocol::Folded,
-            (Protocol::Pyroscope, Some("format=pprof")) => Protocol::Pyroscope,
-            (Protocol::Pyroscope, Some(_)) => {
-                return Err(format!("{text}: only format=pprof or format=folded can follow the ?"));
-            }
-            (_, Some(_)) => return Err(format!("{text}: nothing can follow the path")),
-        };
-        let own_path = if protocol == Protocol::Otlp { OTLP_PATH } else { PYROSCOPE_PATH };
+        if let Some(query) = uri.query() {
+            return Err(format!("{url}: ?{query} cannot follow the path"));
+        }
+        let path = if own_path.is_empty() { uri.path() } else { uri.path().trim_end_matches('/') };
         let path = path.strip_suffix(own_path).unwrap_or(path);
         Ok(Self {
             protocol,
             url: format!("{scheme}://{authority}{path}{own_path}"),
             host: authority.host().trim_matches(['[', ']']).to_owned(),
-            is_secure,
+            is_secure: scheme == "https",
         })
     }
 
@@ -124,19 +114,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scheme_or_path_selects_the_protocol() {
+    fn scheme_selects_the_protocol() {
         for (text, protocol, url) in [
             ("otlp+http://h:4318", Protocol::Otlp, "http://h:4318/v1development/profiles"),
             ("otlp+https://h/otlp/", Protocol::Otlp, "https://h/otlp/v1development/profiles"),
-            (
-                "https://h/v1development/profiles",
-                Protocol::Otlp,
-                "https://h/v1development/profiles",
-            ),
             ("pyroscope+http://[::1]:4040", Protocol::Pyroscope, "http://[::1]:4040/ingest"),
-            ("http://h/a/ingest", Protocol::Pyroscope, "http://h/a/ingest"),
-            ("pyroscope+https://h?format=folded", Protocol::Folded, "https://h/ingest"),
-            ("http://h/ingest?format=pprof", Protocol::Pyroscope, "http://h/ingest"),
+            ("pyroscope+http://h/a/ingest", Protocol::Pyroscope, "http://h/a/ingest"),
         ] {
             let found = Destination::parse(text).unwrap();
             assert_eq!((found.protocol, found.to_string()), (protocol, url.to_owned()), "{text}");
@@ -148,16 +131,23 @@ mod tests {
     }
 
     #[test]
+    fn path_is_added_only_to_the_endpoint_of_all_data() {
+        let url = |url, is_whole| Destination::of_variable(url, is_whole).unwrap().to_string();
+        assert_eq!(url("http://h:4318", false), "http://h:4318/v1development/profiles");
+        assert_eq!(url("http://h/a/", true), "http://h/a/");
+    }
+
+    #[test]
     fn bad_url_says_what_is_missing() {
         for (text, expected) in [
             ("localhost:4040", "must begin with"),
-            ("pyroscope+ftp://h", "must begin with"),
-            ("", "not a URL"),
-            ("http://h:99999/ingest", "not a URL"),
-            ("http://h", "the protocol is unknown"),
-            ("otlp+http://h?format=folded", "nothing can follow"),
-            ("pyroscope+http://h?name=x", "only format="),
-            ("http:///ingest", "not a URL"),
+            ("http://h/ingest", "must begin with"),
+            ("pyroscope+ftp://h", "https:// or http://"),
+            ("", "must begin with"),
+            ("otlp+", "not a URL"),
+            ("otlp+http://h:99999", "not a URL"),
+            ("pyroscope+http://h?name=x", "cannot follow"),
+            ("otlp+http:///ingest", "not a URL"),
         ] {
             let error = Destination::parse(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
@@ -166,9 +156,14 @@ mod tests {
 
     #[test]
     fn password_in_the_url_is_refused_and_not_shown() {
-        for text in ["otlp+https://me:secret@h", "https://secret@h/ingest", "me:secret@h:1"] {
+        for text in
+            ["otlp+https://me:secret@h", "otlp+https://secret@h/ingest", "otlp+me:secret@h:1"]
+        {
             let error = Destination::parse(text).unwrap_err();
-            assert!(error.contains("JVMPI_PUSH_PASSWORD") && !error.contains("secret"), "{error}");
+            assert!(
+                error.contains("OTEL_EXPORTER_OTLP_HEADERS") && !error.contains("secret"),
+                "{error}"
+            );
         }
     }
 }

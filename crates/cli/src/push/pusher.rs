@@ -1,20 +1,16 @@
-//! The thread that sends the requests of a queue, oldest first.
+//! The thread that sends requests, oldest first. Those that the store has not taken wait in memory.
 
 use super::client::{Client, Failure};
-use super::queue::{Queue, Request};
+use super::requests::Request;
 use jvmpi_formats::profile::printable;
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Sends requests in the background.
-pub struct Pusher {
-    queue: Queue,
-    shared: Arc<Shared>,
-}
+pub struct Pusher(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
@@ -24,108 +20,74 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// The number of requests that were added.
-    added: usize,
-    /// The value of `added` when the queue was last empty; None while it is not.
-    emptied: Option<usize>,
+    /// The requests to send.
+    queue: VecDeque<Request>,
+    /// True while the thread has taken one out.
+    is_sending: bool,
     /// True if the command is about to end.
     is_ending: bool,
-    /// The reason why the store did not take the last request.
-    failure: Option<String>,
     outcome: Outcome,
 }
 
-/// The numbers of requests by what became of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What became of the requests.
+#[derive(Clone, Default)]
 pub struct Outcome {
-    /// Taken by the store, also requests that an earlier command had left.
+    /// The number of requests that the store has taken.
     pub sent: usize,
     /// Their bytes.
-    pub bytes: u64,
-    /// Dropped because the queue was full, or could not be written.
-    pub dropped: usize,
-    /// Refused by the store for good.
-    pub refused: usize,
-    /// Still in the queue.
-    pub waiting: usize,
-    /// Why.
+    pub bytes: usize,
+    /// The number of the others.
+    pub lost: usize,
+    /// The last reason why the store did not take one.
     pub failure: Option<String>,
 }
+
+/// The bytes that wait at most. The oldest requests are dropped for newer ones.
+const MOST_BYTES: usize = 16 << 20;
 
 /// The pause after the first failure. It doubles up to the longest one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Pusher {
-    /// Starts to send what is in the queue.
-    pub fn start(queue: Queue, client: Client) -> Self {
+    /// Starts the thread.
+    pub fn start(client: Client) -> Self {
         let shared = Arc::new(Shared::default());
-        let (of_thread, to_send) = (Arc::clone(&shared), queue.clone());
-        thread::spawn(move || {
-            let sender =
-                Sender { queue: to_send, client, shared: of_thread, said: BTreeSet::new() };
-            sender.run();
-        });
-        Self { queue, shared }
+        let of_thread = Arc::clone(&shared);
+        thread::spawn(move || of_thread.send_all(&client));
+        Self(shared)
     }
 
-    /// Adds a request. This waits for the disk alone, not for the store.
-    pub fn add(&self, request: &Request) {
-        let added = self.queue.add(request);
-        let mut state = self.shared.lock();
-        let is_first = state.outcome.dropped == 0;
-        match added {
-            Ok(0) => {}
-            Ok(dropped) => {
-                state.outcome.dropped += dropped;
-                if is_first {
-                    warn("the queue is full: the oldest profiles are dropped");
-                }
-            }
-            Err(error) => {
-                state.outcome.dropped += 1;
-                if is_first {
-                    let directory = self.queue.directory().display();
-                    warn(&format!("{directory}: {error}: profiles are dropped"));
-                }
-                return;
-            }
+    /// Adds a request. This does not wait for the store.
+    pub fn add(&self, request: Request) {
+        let State { queue, outcome, .. } = &mut *self.0.lock();
+        queue.push_back(request);
+        let mut bytes: usize = queue.iter().map(|request| request.body.len()).sum();
+        while bytes > MOST_BYTES && queue.len() > 1 {
+            bytes -= queue.pop_front().map_or(0, |oldest| oldest.body.len());
+            outcome.lost += 1;
         }
-        state.added += 1;
-        drop(state);
-        self.shared.changed.notify_all();
+        self.0.changed.notify_all();
     }
 
     /// Tries once more at once, because the command is about to end.
     pub fn hurry(&self) {
-        self.shared.lock().is_ending = true;
-        self.shared.changed.notify_all();
+        self.0.lock().is_ending = true;
+        self.0.changed.notify_all();
     }
 
-    /// Waits until the queue is empty, but not longer than this time. Returns true if it is empty.
+    /// Waits until no request waits, but not longer than this time. Returns true if none does.
     pub fn wait(&self, longest: Duration) -> bool {
-        let end = Instant::now().checked_add(longest);
-        let mut state = self.shared.lock();
-        while state.emptied != Some(state.added) {
-            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
-                return false;
-            }
-            state = self.shared.wait(state, left.unwrap_or(Duration::MAX));
-        }
-        true
+        let is_busy = |state: &mut State| state.is_sending || !state.queue.is_empty();
+        let waited = self.0.changed.wait_timeout_while(self.0.lock(), longest, is_busy);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Returns what became of the requests so far.
+    /// Returns what became of the requests, if the command ends now.
     pub fn outcome(&self) -> Outcome {
-        let state = self.shared.lock();
-        let failure = state.failure.clone();
-        Outcome { waiting: self.queue.len(), failure, ..state.outcome.clone() }
-    }
-
-    /// Returns the directory of the queue.
-    pub fn directory(&self) -> &Path {
-        self.queue.directory()
+        let state = self.0.lock();
+        let waiting = state.queue.len() + usize::from(state.is_sending);
+        Outcome { lost: state.outcome.lost + waiting, ..state.outcome.clone() }
     }
 }
 
@@ -134,107 +96,64 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, longest: Duration) -> MutexGuard<'a, State> {
-        let waited = self.changed.wait_timeout(state, longest);
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-}
-
-struct Sender {
-    queue: Queue,
-    client: Client,
-    shared: Arc<Shared>,
-    /// The reasons that were reported.
-    said: BTreeSet<String>,
-}
-
-impl Sender {
-    fn run(mut self) {
+    fn send_all(&self, client: &Client) {
         let mut pause = FIRST_PAUSE;
         loop {
-            let added = self.shared.lock().added;
-            match self.send_all() {
-                Ok(()) => {
-                    pause = FIRST_PAUSE;
-                    self.wait_for_more(added);
-                }
-                Err((why, least)) => {
-                    self.say(&why);
-                    self.shared.lock().failure = Some(why);
-                    self.rest(with_jitter(pause).max(least.unwrap_or_default()));
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                }
-            }
-        }
-    }
-
-    /// Sends requests until the queue is empty.
-    fn send_all(&mut self) -> Result<(), (String, Option<Duration>)> {
-        let failed = |error: std::io::Error| (error.to_string(), None);
-        while let Some(taken) = self.queue.take().map_err(failed)? {
-            let answer = self.client.send(&taken.request);
-            let length = taken.request.body.len() as u64;
+            let request = self.next();
+            let answer = client.send(&request);
+            let mut state = self.lock();
+            state.is_sending = false;
             match answer {
-                Err(Failure::Later(why, least)) => return Err((why, least)),
-                Err(Failure::Never(why)) => {
-                    self.say(&why);
-                    let mut state = self.shared.lock();
-                    state.outcome.refused += 1;
-                    state.failure = Some(why);
-                }
                 Ok(left_out) => {
-                    if let Some(why) = left_out {
-                        self.say(&why);
-                    }
-                    let mut state = self.shared.lock();
                     state.outcome.sent += 1;
-                    state.outcome.bytes += length;
-                    state.failure = None;
+                    state.outcome.bytes += request.body.len();
+                    left_out.into_iter().for_each(|why| state.failed(why));
+                }
+                Err(Failure::Never(why)) => {
+                    state.outcome.lost += 1;
+                    state.failed(why);
+                }
+                Err(Failure::Later(why, least)) => {
+                    state.failed(why);
+                    state.queue.push_front(request);
+                    self.rest(state, with_jitter(pause).max(least.unwrap_or_default()));
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    continue;
                 }
             }
-            taken.remove().map_err(failed)?;
+            pause = FIRST_PAUSE;
+            self.changed.notify_all();
         }
-        Ok(())
     }
 
-    /// Waits until more requests than these were added.
-    fn wait_for_more(&self, added: usize) {
-        let mut state = self.shared.lock();
-        state.emptied = Some(added);
-        self.shared.changed.notify_all();
-        while state.added == added {
-            state = self.shared.wait(state, Duration::MAX);
+    /// Takes the oldest request out of the queue, for which it waits.
+    fn next(&self) -> Request {
+        let mut state = self.lock();
+        loop {
+            if let Some(request) = state.queue.pop_front() {
+                state.is_sending = true;
+                return request;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        state.emptied = None;
     }
 
     /// Waits before the next attempt. The end of the command shortens the wait.
-    fn rest(&self, pause: Duration) {
-        let end = Instant::now() + pause;
-        let mut state = self.shared.lock();
+    fn rest(&self, state: MutexGuard<'_, State>, pause: Duration) {
         let was_ending = state.is_ending;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || state.is_ending && !was_ending {
-                return;
-            }
-            state = self.shared.wait(state, left);
-        }
-    }
-
-    /// Reports a reason once.
-    fn say(&mut self, why: &str) {
-        /// A store can give any number of reasons.
-        const MOST: usize = 10;
-        if self.said.len() < MOST && self.said.insert(why.to_owned()) {
-            let place = self.queue.directory().display();
-            warn(&format!("{why}; profiles that are not sent wait in {place}"));
-        }
+        let goes_on = |state: &mut State| state.is_ending == was_ending;
+        drop(self.changed.wait_timeout_while(state, pause, goes_on));
     }
 }
 
-fn warn(what: &str) {
-    eprintln!("jvmpi: warning: push: {}", printable(what));
+impl State {
+    /// Takes note of a failure, and reports the first one.
+    fn failed(&mut self, why: String) {
+        if self.outcome.failure.is_none() {
+            eprintln!("jvmpi: warning: push: {}", printable(&why));
+        }
+        self.outcome.failure = Some(why);
+    }
 }
 
 /// Returns between half of the time and all of it, so that many machines do not return to a store at the same time.

@@ -2,17 +2,27 @@
 
 use super::attributes::SERVICE_NAME;
 use super::destination::Protocol;
-use super::queue::Request;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jvmpi_formats::profile::{
-    self, AttributeValue, Family, Format, Profile, Section, Weight, write_family, write_stacks,
+    self, AttributeValue, Family, Profile, Section, Weight, write_family,
 };
 use std::io::{self, Write};
-use std::time::Duration;
 
 /// The attributes of the process that a profile is of.
 type Attributes = [(String, AttributeValue)];
+
+/// A request that exports profiles.
+pub struct Request {
+    /// The parameters in its URL.
+    pub query: String,
+    /// The type of the body.
+    pub content_type: String,
+    /// True if the body is compressed with gzip as a whole.
+    pub is_compressed: bool,
+    /// The profiles.
+    pub body: Vec<u8>,
+}
 
 /// Returns the requests that export all weights of a profile: none if it has no data.
 ///
@@ -26,7 +36,6 @@ pub fn requests(
     match protocol {
         Protocol::Otlp => otlp(profile, attributes),
         Protocol::Pyroscope => pyroscope(profile, attributes),
-        Protocol::Folded => folded(profile, attributes),
     }
 }
 
@@ -82,7 +91,7 @@ fn pyroscope(profile: &Profile, attributes: &Attributes) -> io::Result<Vec<Reque
         }
         write!(body, "--{BOUNDARY}--\r\n")?;
         requests.push(Request {
-            query: query(profile, "", attributes),
+            query: query(profile, attributes),
             content_type: format!("multipart/form-data; boundary={BOUNDARY}"),
             is_compressed: false,
             body,
@@ -91,54 +100,14 @@ fn pyroscope(profile: &Profile, attributes: &Attributes) -> io::Result<Vec<Reque
     Ok(requests)
 }
 
-fn folded(profile: &Profile, attributes: &Attributes) -> io::Result<Vec<Request>> {
-    let mut requests = Vec::new();
-    for weight in Weight::of(profile) {
-        let mut body = Vec::new();
-        write_stacks(profile, Format::Collapsed, Some(weight), &mut body)?;
-        // Pyroscope multiplies CPU and elapsed time by the period: nanoseconds are samples at this rate.
-        const NANOSECONDS: u64 = 1_000_000_000;
-        let interval = profile.cpu_samples().find_map(|samples| samples.interval);
-        let rate = interval.map(|interval| {
-            let nanoseconds = interval.max(Duration::from_nanos(1)).as_nanos() as u64;
-            (NANOSECONDS / nanoseconds).max(1)
-        });
-        let (suffix, units, rate) = match weight {
-            Weight::CpuSamples => (".cpu", "samples", rate),
-            Weight::WallSamples => (".wall", "samples", rate),
-            Weight::CpuTime => (".cpu", "samples", Some(NANOSECONDS)),
-            Weight::AllocatedBytes => (".alloc_space", "bytes", None),
-            Weight::AllocatedObjects => (".alloc_objects", "objects", None),
-            Weight::LiveBytes => (".inuse_space", "bytes", None),
-            Weight::LiveObjects => (".inuse_objects", "objects", None),
-            Weight::MonitorTime => (".mutex_duration", "lock_nanoseconds", None),
-        };
-        let is_present = matches!(weight, Weight::LiveBytes | Weight::LiveObjects);
-        let aggregation = if is_present { "average" } else { "sum" };
-        let mut query = query(profile, suffix, attributes);
-        query += &format!("&format=folded&units={units}&aggregationType={aggregation}");
-        if let Some(rate) = rate {
-            query += &format!("&sampleRate={rate}");
-        }
-        requests.push(Request {
-            query,
-            content_type: "text/plain".into(),
-            is_compressed: false,
-            body,
-        });
-    }
-    Ok(requests)
-}
-
 /// Returns the parameters that name the program and the time.
-fn query(profile: &Profile, suffix: &str, attributes: &Attributes) -> String {
+fn query(profile: &Profile, attributes: &Attributes) -> String {
     let text = |value: &AttributeValue| match value {
         AttributeValue::Text(text) => text.clone(),
         AttributeValue::Number(number) => number.to_string(),
     };
     let service = attributes.iter().find(|(key, _)| key == SERVICE_NAME);
     let mut name = service.map(|(_, name)| name_of_service(&text(name))).unwrap_or_default();
-    name += suffix;
     name.push('{');
     let others = attributes.iter().filter(|(key, _)| key != SERVICE_NAME);
     let others =

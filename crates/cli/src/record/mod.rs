@@ -22,7 +22,7 @@ use heaps::Heaps;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::sample;
 use jvmpi_formats::profile::{self, DumpKind, File, Format, Profile, Weight, printable};
-use pushes::{PushOptions, Pushes, SECRETS};
+use pushes::{PushOptions, Pushes};
 use received::Received;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -228,12 +228,13 @@ enum Event {
 /// Profiles a JVM that runs already.
 fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String> {
     let files = Files::create(arguments)?;
-    let push = arguments.push.checked()?;
     let process = Process::jvm(pid)?;
     let (sender, events) = mpsc::sync_channel(WAITING);
     let waiting = Waiting::for_at_most(arguments.duration, arguments.rewrites());
     hear_signals(&sender, &waiting);
     let channel = Channel::open(Some(&process))?;
+    let pushes =
+        Pushes::new(&arguments.push, Some(process.clone()), None, arguments.alloc_interval())?;
     let agent = Agent::hprof(&format!("{},{}", arguments.hprof_options(), channel.options()))?;
     serve(channel, &sender);
     let mut about = about::of_process(pid, &process);
@@ -246,9 +247,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     let mut recording = Recording::new(events, arguments.every, progress);
     recording.heaps =
         files.heap_directory.clone().map(|directory| Heaps::new(directory, waiting.clone()));
-    recording.pushes =
-        push.map(|push| Pushes::new(push, Some(process.clone()), None, arguments.alloc_interval()));
-    // HPROF has connected while it was loaded.
+    recording.pushes = pushes;
     while recording.jvms.is_empty() {
         waiting.check(&process)?;
         recording.next(Some(LOOK));
@@ -265,7 +264,7 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
     let goes_on = process.is_alive().is_ok() && !recording.jvms.values().any(exits);
     about.duration = recording.started.elapsed();
     let written = files.write(mem::take(&mut recording.jvms), &about);
-    recording.finish_pushes();
+    recording.finish_pushes(written.is_ok().then_some(&arguments.output));
     written?;
     if goes_on {
         eprintln!("jvmpi: detached from process {pid}; libjvmpi.so stays loaded but inactive");
@@ -277,11 +276,13 @@ fn attached(arguments: &Arguments, pid: libc::pid_t) -> Result<ExitCode, String>
 fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
     let files = Files::create(arguments).map_err(not_started)?;
-    let push = arguments.push.checked().map_err(not_started)?;
     let (sender, events) = mpsc::sync_channel(WAITING);
     let waiting = Waiting::default();
     hear_signals(&sender, &waiting);
     let channel = Channel::open(None).map_err(not_started)?;
+    let known_by = Some(channel.secret());
+    let pushes = Pushes::new(&arguments.push, None, known_by, arguments.alloc_interval())
+        .map_err(not_started)?;
     let options = format!("{},{}", arguments.hprof_options(), channel.option());
     let mut program = Agent::hprof(&options)
         .and_then(|agent| agent.agentpath_option())
@@ -289,9 +290,6 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .map_err(not_started)?;
     let (variable, secret) = channel.secret();
     program.env(variable, secret);
-    SECRETS.iter().for_each(|secret| _ = program.env_remove(secret));
-    let pushes = push
-        .map(|push| Pushes::new(push, None, Some(channel.secret()), arguments.alloc_interval()));
     let heaps = files.heap_directory.clone();
     let heaps = heaps.map(|directory| Heaps::of_program(directory, waiting, channel.secret()));
     let entrance = serve(channel, &sender);
@@ -315,7 +313,7 @@ fn started(arguments: &Arguments) -> Result<ExitCode, Failure> {
         about.duration = recording.started.elapsed();
         files.write(mem::take(&mut recording.jvms), &about)
     });
-    recording.finish_pushes();
+    recording.finish_pushes(over.is_ok().then_some(&arguments.output));
     // The program continues after its profile.
     while recording.ended.is_none() {
         recording.next(None);
@@ -596,10 +594,11 @@ impl Recording {
     }
 
     /// Waits for the store that profiles are pushed to, for no longer than the user wants. A signal ends the wait.
-    fn finish_pushes(&mut self) {
+    /// `kept` is the first file with the profiles.
+    fn finish_pushes(&mut self, kept: Option<&PathBuf>) {
         let Some(pushes) = self.pushes.take() else { return };
         let before = self.interrupts;
-        pushes.finish(LOOK, || {
+        pushes.finish(kept.map(PathBuf::as_path), LOOK, || {
             self.next(Some(Duration::ZERO));
             self.interrupts == before
         });

@@ -3,36 +3,29 @@
 use super::received::Received;
 use crate::process::Process;
 use std::num::NonZeroU32;
+use std::path::Path;
 use std::time::Duration;
-
-pub const SECRETS: [&str; 0] = [];
 
 #[derive(clap::Args)]
 pub struct PushOptions {}
-
-impl PushOptions {
-    pub fn checked(&self) -> Result<Option<Pushes>, String> {
-        Ok(None)
-    }
-}
 
 pub enum Pushes {}
 
 impl Pushes {
     pub fn new(
-        push: Self,
+        _: &PushOptions,
         _: Option<Process>,
         _: Option<(&'static str, &str)>,
         _: Option<NonZeroU32>,
-    ) -> Self {
-        push
+    ) -> Result<Option<Self>, String> {
+        Ok(None)
     }
 
     pub fn push(&mut self, _: usize, _: &mut Received) {
         match *self {}
     }
 
-    pub fn finish(self, _: Duration, _: impl FnMut() -> bool) {
+    pub fn finish(self, _: Option<&Path>, _: Duration, _: impl FnMut() -> bool) {
         match self {}
     }
 }
