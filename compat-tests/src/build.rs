@@ -115,13 +115,6 @@ pub enum RustAgent {
 }
 
 impl RustAgent {
-    fn package(self) -> &'static str {
-        match self {
-            Self::Allocations | Self::SlowMethods => "jvmpi",
-            Self::Probe | Self::Counter => "compat-tests",
-        }
-    }
-
     /// Returns the path of the library in the folder of a profile.
     fn library(self) -> &'static str {
         match self {
@@ -139,15 +132,6 @@ impl RustAgent {
 /// Fails if it does not compile.
 pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
     checked(agent.library())
-}
-
-/// Builds the library of such an agent for benchmarks.
-///
-/// # Errors
-/// Fails if it does not compile.
-pub fn released_rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
-    cargo_build("release", &["--package", agent.package(), "--examples"])?;
-    Ok(machine_dir().join("release").join(agent.library()))
 }
 
 fn cargo_build(profile: &str, what: &[&str]) -> Result<(), String> {

@@ -152,7 +152,7 @@ fn exit_from_java_thread(vm: &Vm<'_>) -> Result<(), String> {
     exit_from(vm, "java_thread")
 }
 
-/// The functions that agents call in every event; `cargo xtask bench calls` has their time.
+/// The functions that agents call in every event.
 fn functions_called_in_each_event_do_not_allocate(vm: &Vm<'_>) -> Result<(), String> {
     let agent = build::agent("table_cost")?;
     // The `malloc` of a preloaded library is used by every library, and counts.

@@ -3,14 +3,11 @@
 
 use std::path::PathBuf;
 
-use compat_tests::{build, workspace_root};
+use compat_tests::build;
 
-/// Returns the folder of the floor agents: the value of `JVMPI_FLOOR`, or `shared/floor` beside the repository.
+/// Returns the folder of the floor agents.
 fn directory() -> Result<PathBuf, String> {
-    let directory = match std::env::var_os("JVMPI_FLOOR") {
-        Some(directory) => PathBuf::from(directory),
-        None => workspace_root().join("../shared/floor"),
-    };
+    let directory = std::env::var_os("JVMPI_FLOOR").map(PathBuf::from).unwrap_or_default();
     if directory.join("agents/floor.h").is_file() {
         return Ok(directory);
     }

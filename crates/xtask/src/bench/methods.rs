@@ -1,6 +1,5 @@
 //! Measures the cost of METHOD_ENTRY and METHOD_EXIT: of a call, compared with code instrumented by hand and with
-//! JVMTI's own events; of a constructor; of an exception by its depth; and of the startup of a program, whose classes
-//! are all rewritten.
+//! JVMTI's own events; of a constructor; and of the startup of a program, whose classes are all rewritten.
 
 use std::process::Command;
 
@@ -9,7 +8,7 @@ use compat_tests::{build, text};
 
 use super::comparison::{Figure, Side, compare};
 use super::idle::{STARTED, start_up};
-use super::{asm, floor, program, rows};
+use super::{floor, program, rows};
 
 /// The number of rounds; the sides take turns.
 const ROUNDS: usize = 5;
@@ -96,64 +95,13 @@ fn constructors(jdk: &Jdk, threads: &str) -> Result<(), String> {
     compare(&figures, &sides, ROUNDS)
 }
 
-/// Measures the CPU time of exceptions that pass a handler in each frame. It grows with the depth raised to the printed
-/// exponent.
-pub fn exceptions(jdk: &Jdk) -> Result<(), String> {
-    const DEPTHS: [f64; 2] = [8_000.0, 64_000.0];
-    let classes = build::classes(8)?;
-    let (one, other) = (counting(jdk, "1+3")?, program::shim(jdk, "empty", "events=1+3")?);
-    let run = |options: &[&str]| {
-        let depths = DEPTHS.map(|depth| depth.to_string());
-        let program = ["-cp", &classes, "Unwinding", &depths[0], &depths[1]];
-        let printed = program::run(Command::new(jdk.java()).args(options).args(program))?;
-        let mut figures = Vec::new();
-        for passes in ["methods", "constructors"] {
-            let key =
-                |depth| format!("passes={passes} exception=StackOverflowError depth={depth} ns=");
-            let [shallow, deep] = [key(&depths[0]), key(&depths[1])];
-            let costs = printed.numbers(&[&shallow, &deep])?;
-            let exponent = 1.0 + (costs[1] / costs[0]).log(DEPTHS[1] / DEPTHS[0]);
-            figures.extend([costs[0], costs[1], exponent]);
-        }
-        Ok(figures)
-    };
-    let cost = |name| Figure { name, digits: 0, cost: true };
-    let exponent = |name| Figure { name, digits: 2, cost: false };
-    let figures = [
-        cost("StackOverflowError through 8,000 methods, ns a frame"),
-        cost("StackOverflowError through 64,000 methods, ns a frame"),
-        exponent("exponent of the depth"),
-        cost("StackOverflowError through 8,000 constructors, ns a frame"),
-        cost("StackOverflowError through 64,000 constructors, ns a frame"),
-        exponent("exponent of the depth, constructors"),
-    ];
-    let sides = [
-        Side { name: "no agent", run: Box::new(|| run(&[])) },
-        Side { name: "shim, ENTRY + EXIT", run: Box::new(|| run(&[&one])) },
-        Side { name: "the same, two agents", run: Box::new(|| run(&[&one, &other])) },
-    ];
-    compare(&figures, &sides, ROUNDS)
-}
-
-/// Measures the time until a program's first line, with the shim and with a Java agent that uses ASM.
+/// Measures the time until a program's first line.
 fn start(jdk: &Jdk) -> Result<(), String> {
     let classes = build::classes(8)?;
     let pairs = counting(jdk, "1+3")?;
-    let shim =
-        Side { name: "shim, ENTRY + EXIT", run: Box::new(|| start_up(jdk, &[&pairs], &classes)) };
-    let alone = Side { name: "no agent", run: Box::new(|| start_up(jdk, &[], &classes)) };
-    match asm::java_agent() {
-        Err(why) => {
-            println!("  without ASM for comparison: {why}");
-            compare(&STARTED, &[alone, shim], STARTS)
-        }
-        Ok(agent) => {
-            let options: Vec<&str> = agent.iter().map(String::as_str).collect();
-            let asm = Side {
-                name: "Java agent with ASM",
-                run: Box::new(|| start_up(jdk, &options, &classes)),
-            };
-            compare(&STARTED, &[asm, shim, alone], STARTS)
-        }
-    }
+    let sides = [
+        Side { name: "no agent", run: Box::new(|| start_up(jdk, &[], &classes)) },
+        Side { name: "shim, ENTRY + EXIT", run: Box::new(|| start_up(jdk, &[&pairs], &classes)) },
+    ];
+    compare(&STARTED, &sides, STARTS)
 }

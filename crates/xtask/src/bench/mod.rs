@@ -6,8 +6,6 @@ use compat_tests::jdk::{self, Jdk};
 use crate::jdk::named;
 
 mod alloc;
-mod asm;
-mod calls;
 mod comparison;
 mod dump;
 mod floor;
@@ -17,9 +15,7 @@ mod methods;
 mod monitors;
 mod program;
 mod programs;
-mod rewrite;
 mod rows;
-mod rust;
 mod sampling;
 mod thread_time;
 mod trace;
@@ -37,17 +33,7 @@ const BENCHES: &[Bench] = &[
         about: "allocation with OBJECT_ALLOC, and collections with all objects tagged",
         run: alloc::run,
     },
-    Bench {
-        name: "calls",
-        about: "the functions that agents call in every event",
-        run: calls::run,
-    },
     Bench { name: "dump", about: "heap dumps of up to eight million objects", run: dump::run },
-    Bench {
-        name: "exceptions",
-        about: "exceptions in deep recursions with method events, and how the cost grows with the depth",
-        run: methods::exceptions,
-    },
     Bench {
         name: "hprof",
         about: "real programs with HPROF, compared with JFR and with agents that only count",
@@ -70,41 +56,12 @@ const BENCHES: &[Bench] = &[
         run: programs::run,
     },
     Bench {
-        name: "clojure",
-        about: "programs: Clojure only",
-        run: |jdk| programs::one(jdk, "clojure"),
-    },
-    Bench {
-        name: "lucene",
-        about: "programs: Lucene only",
-        run: |jdk| programs::one(jdk, "lucene"),
-    },
-    Bench { name: "javac", about: "programs: javac only", run: |jdk| programs::one(jdk, "javac") },
-    Bench {
-        name: "closure",
-        about: "programs: the Closure Compiler only, on JDK 21 and later",
-        run: |jdk| programs::one(jdk, "closure"),
-    },
-    Bench {
-        name: "rust",
-        about: "method events for the same agent in C and in Rust",
-        run: rust::run,
-    },
-    Bench {
-        name: "rewrite",
-        about: "class files rewritten per second, compared with ASM",
-        run: rewrite::run,
-    },
-    Bench {
         name: "sampling",
         about: "computation on ten threads with a sampler that wakes every millisecond, or every ten",
         run: sampling::run,
     },
     Bench { name: "trace", about: "recording and replaying method events", run: trace::run },
 ];
-
-/// The benchmarks that others include.
-const PARTS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
 
 /// Runs the benchmark named first, or `all`, on the JDKs named after it or on all installed ones. `--json FILE` also
 /// writes the results into a file. `--compare OLD NEW` compares two such files.
@@ -124,10 +81,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         [features @ .., option, file] if option == "--json" => (features, Some(file)),
         features => (features, None),
     };
-    let is_chosen = |bench: &&Bench| match name.as_str() {
-        "all" => !PARTS.contains(&bench.name),
-        name => bench.name == name,
-    };
+    let is_chosen = |bench: &&Bench| name == "all" || bench.name == name;
     let benches: Vec<_> = BENCHES.iter().filter(is_chosen).collect();
     if benches.is_empty() {
         return Err(format!("no benchmark {name}; cargo xtask bench lists them"));

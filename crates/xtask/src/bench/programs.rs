@@ -8,11 +8,8 @@ use compat_tests::text;
 use super::comparison::{Figure, Side, compare};
 use super::rows;
 
-/// The number of runs of each side, if one program is measured.
-const ROUNDS: usize = 3;
-
-/// The number of runs if all programs are measured: with all events, the last one takes minutes.
-const ONCE: usize = 1;
+/// The number of runs of each side. With all events, one takes minutes.
+const ROUNDS: usize = 1;
 
 /// Programs that compute from start to end.
 const PROGRAMS: [&str; 4] = ["clojure", "lucene", "javac", "closure"];
@@ -35,15 +32,10 @@ const AGENTS: [(&str, &str, &str, &str); 6] = [
 
 /// Measures all programs, one after the other.
 pub fn run(jdk: &Jdk) -> Result<(), String> {
-    PROGRAMS.iter().try_for_each(|name| compare_with(jdk, name, ONCE))
+    PROGRAMS.iter().try_for_each(|name| program(jdk, name))
 }
 
-/// Measures the program of this name.
-pub fn one(jdk: &Jdk, name: &str) -> Result<(), String> {
-    compare_with(jdk, name, ROUNDS)
-}
-
-fn compare_with(jdk: &Jdk, name: &str, rounds: usize) -> Result<(), String> {
+fn program(jdk: &Jdk, name: &str) -> Result<(), String> {
     let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
     let vm = Vm::new(jdk, Gc::G1, &format!("bench/{name}"));
     if let Found::Missing(why) = program.on(&vm)? {
@@ -51,10 +43,10 @@ fn compare_with(jdk: &Jdk, name: &str, rounds: usize) -> Result<(), String> {
         return Ok(());
     }
     rows::section(name);
-    compare_agents(&vm, program, rounds)
+    compare_agents(&vm, program)
 }
 
-fn compare_agents(vm: &Vm<'_>, program: Program, rounds: usize) -> Result<(), String> {
+fn compare_agents(vm: &Vm<'_>, program: Program) -> Result<(), String> {
     let run = |agent: Option<(&str, &str, &str)>| -> Result<Vec<f64>, String> {
         let Found::Ready(launch) = program.on(vm)? else {
             return Err(format!("no {} any more", program.name));
@@ -77,5 +69,5 @@ fn compare_agents(vm: &Vm<'_>, program: Program, rounds: usize) -> Result<(), St
     for (name, agent, options, settings) in AGENTS {
         sides.push(Side { name, run: Box::new(move || run(Some((agent, options, settings)))) });
     }
-    compare(&figures, &sides, rounds)
+    compare(&figures, &sides, ROUNDS)
 }
