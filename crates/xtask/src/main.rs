@@ -40,7 +40,7 @@ const COMMANDS: [Command; 16] = [
         run: test::run,
     },
     Command {
-        usage: "case NAME [JDK] [GC]",
+        usage: "case NAME [JDK [GC]]",
         about: "run one case of compat-tests, by default on JDK 17 with G1, and show the output of its JVMs",
         run: cases::case,
     },
