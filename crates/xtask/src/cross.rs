@@ -20,17 +20,9 @@ const ADDRESS_SPACE: u32 = 32 << 20;
 /// Removes `--machine NAME` from the arguments and returns that machine, or this machine by default.
 ///
 /// # Errors
-/// Fails if the name is unknown.
-pub fn machine(arguments: &mut Vec<String>) -> Result<&'static Machine, String> {
-    machine_named(take(arguments, MACHINE))
-}
-
-/// Returns the machine of this name, or this machine if there is no name.
-///
-/// # Errors
 /// Fails if the name is unknown, and lists the known names.
-pub fn machine_named(name: Option<String>) -> Result<&'static Machine, String> {
-    let Some(name) = name else { return Ok(Machine::this()) };
+pub fn machine(arguments: &mut Vec<String>) -> Result<&'static Machine, String> {
+    let Some(name) = take(arguments, MACHINE) else { return Ok(Machine::this()) };
     Machine::named(&name).ok_or_else(|| {
         let names: Vec<_> = ALL.iter().map(|machine| machine.name).collect();
         format!("unknown machine {name}; use one of {}", names.join(", "))
@@ -40,6 +32,10 @@ pub fn machine_named(name: Option<String>) -> Result<&'static Machine, String> {
 /// Removes an option and its value from the arguments in front of `--`.
 pub fn take(arguments: &mut Vec<String>, option: &str) -> Option<String> {
     let ours = ours(arguments);
+    let joined = format!("{option}=");
+    if let Some(at) = arguments[..ours].iter().position(|argument| argument.starts_with(&joined)) {
+        return Some(arguments.remove(at)[joined.len()..].to_owned());
+    }
     let at = arguments[..ours].iter().position(|argument| argument == option)?;
     (at + 1 < ours).then(|| arguments.drain(at..at + 2).next_back())?
 }
@@ -48,6 +44,11 @@ pub fn take(arguments: &mut Vec<String>, option: &str) -> Option<String> {
 pub fn take_flag(arguments: &mut Vec<String>, flag: &str) -> bool {
     let at = arguments[..ours(arguments)].iter().position(|argument| argument == flag);
     at.map(|at| arguments.remove(at)).is_some()
+}
+
+/// Fails if an argument is left that the command does not know.
+pub fn finish(arguments: &[String]) -> Result<(), String> {
+    arguments.first().map_or(Ok(()), |argument| Err(format!("unknown argument {argument}")))
 }
 
 /// Returns the number of arguments in front of `--`.

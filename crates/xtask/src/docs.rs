@@ -1,6 +1,6 @@
-//! `cargo xtask docs`: renders the documentation as a site, and checks its links.
+//! `cargo xtask docs`: renders the documentation as a site. A test checks the links of its pages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use compat_tests::{target_dir, workspace_root};
 use jvmpi_conformance::document;
 use jvmpi_conformance::manifest::Manifest;
 
-use crate::options::Options;
+use crate::cross;
 
 /// Pages outside `docs/` that the site includes, with their titles. Other files that pages link to are copied.
 const PROJECT: [(&str, &str); 7] = [
@@ -27,20 +27,12 @@ const OUTSIDE: &str = "project";
 
 /// Runs `cargo xtask docs`.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    let mut options = Options::with_flags(arguments, &["serve", "check"])?;
-    let (serve, check) = (options.take("serve").is_some(), options.take("check").is_some());
-    options.finish()?;
-    if check {
-        let links = check_pages(workspace_root())?;
-        println!("{links} links between the pages are valid");
-    }
+    let mut arguments = arguments.to_vec();
+    let serve = cross::take_flag(&mut arguments, "--serve");
+    cross::finish(&arguments)?;
     let source = prepare()?;
     let site = target_dir().join("docs");
     mdbook("build", &source, &site)?;
-    if check {
-        let links = check_site(&site, &source)?;
-        println!("{links} links of the site are valid");
-    }
     println!("{}", site.join("index.html").display());
     if serve { mdbook("serve", &source, &site) } else { Ok(()) }
 }
@@ -189,144 +181,74 @@ fn relative(page: &str, target: &str) -> String {
     format!("{}{}", "../".repeat(from.len()), to.join("/"))
 }
 
-/// Checks every link of every page: the file exists, and it has the anchor. Checks also that the table of contents
-/// lists every page of `docs/`. Returns the number of links.
-fn check_pages(root: &Path) -> Result<usize, String> {
-    let mut pages = files_below(root, "docs")?;
-    pages.retain(|file| file.ends_with(".md"));
-    let listed = fs::read_to_string(root.join("docs/SUMMARY.md")).map_err(|e| e.to_string())?;
-    let listed: BTreeSet<_> =
-        links(&listed).iter().map(|link| resolve("docs/SUMMARY.md", link)).collect();
-    let mut wrong: Vec<String> = Vec::new();
-    for page in pages.iter().filter(|page| *page != "docs/SUMMARY.md" && !listed.contains(*page)) {
-        wrong.push(format!("docs/SUMMARY.md lacks {page}"));
-    }
-    pages.extend(PROJECT.map(|(page, _)| page.to_owned()));
-    let mut checked = Links::new(root, anchors_of, ("heading", ""), wrong);
-    for page in &pages {
-        let text = fs::read_to_string(root.join(page)).map_err(|e| format!("{page}: {e}"))?;
-        links(&text).iter().for_each(|link| checked.check(page, link));
-    }
-    checked.finish()
-}
-
-/// The links of many files, each checked against the file and the place in it that it leads to.
-struct Links<'a> {
-    root: &'a Path,
-    /// Returns the names of the anchors in a text. An error calls them `place`.
-    anchors_of: fn(&str) -> BTreeSet<String>,
-    place: &'static str,
-    /// The ending of the files whose anchors are checked.
-    ending: &'static str,
-    /// The anchors of each file.
-    anchors: BTreeMap<String, BTreeSet<String>>,
-    count: usize,
-    wrong: Vec<String>,
-}
-
-impl<'a> Links<'a> {
-    fn new(
-        root: &'a Path,
-        anchors_of: fn(&str) -> BTreeSet<String>,
-        (place, ending): (&'static str, &'static str),
-        wrong: Vec<String>,
-    ) -> Self {
-        Self { root, anchors_of, place, ending, anchors: BTreeMap::new(), count: 0, wrong }
-    }
-
-    /// Checks a link of a page. Links to other sites are ignored.
-    fn check(&mut self, page: &str, link: &str) {
-        if !is_local(link) {
-            return;
-        }
-        self.count += 1;
-        let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
-        let target = resolve(page, path);
-        let file = self.root.join(&target);
-        if !file.exists() {
-            self.wrong.push(format!("{page}: {link}: no such file"));
-        } else if !anchor.is_empty() && target.ends_with(self.ending) {
-            let read = || (self.anchors_of)(&fs::read_to_string(&file).unwrap_or_default());
-            if !self.anchors.entry(target).or_insert_with(read).contains(anchor) {
-                self.wrong.push(format!("{page}: {link}: no such {}", self.place));
-            }
-        }
-    }
-
-    /// Returns the number of links, or a list of all faults.
-    fn finish(self) -> Result<usize, String> {
-        if self.wrong.is_empty() { Ok(self.count) } else { Err(self.wrong.join("\n")) }
-    }
-}
-
-/// Returns the anchors of the headings of a page, as code hosts form them.
-fn anchors_of(text: &str) -> BTreeSet<String> {
-    let mut anchors = BTreeSet::new();
-    for line in lines_outside_code(text).filter(|line| line.starts_with('#')) {
-        let heading = line.trim_start_matches('#').trim();
-        // Only the text of a link counts.
-        let heading: String = heading
-            .split("](")
-            .enumerate()
-            .map(
-                |(i, part)| {
-                    if i == 0 { part } else { part.split_once(')').map_or("", |(_, rest)| rest) }
-                },
-            )
-            .collect();
-        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-        let anchor: String = kept.collect::<String>().to_lowercase().replace(' ', "-");
-        let mut unique = anchor.clone();
-        let mut number = 0;
-        while !anchors.insert(unique.clone()) {
-            number += 1;
-            unique = format!("{anchor}-{number}");
-        }
-    }
-    anchors
-}
-
-/// Checks that every page was rendered, and that every link in every HTML file leads to a file and an element of the
-/// site. Returns the number of links.
-fn check_site(site: &Path, source: &Path) -> Result<usize, String> {
-    let mut wrong = Vec::new();
-    let summary = fs::read_to_string(source.join("SUMMARY.md")).map_err(|e| e.to_string())?;
-    for page in links(&summary) {
-        let html = site.join(&page).with_extension("html");
-        if !html.is_file() {
-            wrong.push(format!("{page} was not rendered"));
-        }
-    }
-    let ids = |html: &str| attributes(html, "id").map(String::from).collect();
-    let mut checked = Links::new(site, ids, ("element", ".html"), wrong);
-    for page in files_below(site, "")?.iter().filter(|file| file.ends_with(".html")) {
-        // These are for the whole site and have links from its root, or repeat other pages.
-        if matches!(page.as_str(), "404.html" | "print.html" | "toc.html") {
-            continue;
-        }
-        let html = fs::read_to_string(site.join(page)).map_err(|e| format!("{page}: {e}"))?;
-        for link in attributes(&html, "href").chain(attributes(&html, "src")) {
-            checked.check(page, link);
-        }
-    }
-    checked.finish()
-}
-
-/// Returns the values of an attribute in HTML that mdBook has written.
-fn attributes<'a>(html: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
-    let start = format!(" {name}=\"");
-    let starts: Vec<usize> =
-        html.match_indices(&start).map(|(at, found)| at + found.len()).collect();
-    starts.into_iter().filter_map(move |at| html[at..].split('"').next())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Returns the anchors of the headings of a page, as code hosts form them.
+    fn anchors_of(text: &str) -> BTreeSet<String> {
+        let mut anchors = BTreeSet::new();
+        for line in lines_outside_code(text).filter(|line| line.starts_with('#')) {
+            let heading = line.trim_start_matches('#').trim();
+            // Only the text of a link counts.
+            let heading: String =
+                heading
+                    .split("](")
+                    .enumerate()
+                    .map(|(i, part)| {
+                        if i == 0 {
+                            part
+                        } else {
+                            part.split_once(')').map_or("", |(_, rest)| rest)
+                        }
+                    })
+                    .collect();
+            let kept =
+                heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            let anchor: String = kept.collect::<String>().to_lowercase().replace(' ', "-");
+            let mut unique = anchor.clone();
+            let mut number = 0;
+            while !anchors.insert(unique.clone()) {
+                number += 1;
+                unique = format!("{anchor}-{number}");
+            }
+        }
+        anchors
+    }
+
+    /// Checks every link of every page: the file exists, and it has the anchor. Checks also that the table of contents lists
+    /// every page of `docs/`. Returns the number of links, or all faults.
+    fn check_pages(root: &Path) -> Result<usize, Vec<String>> {
+        let read = |page: &str| fs::read_to_string(root.join(page)).unwrap();
+        let mut pages = files_below(root, "docs").unwrap();
+        pages.retain(|file| file.ends_with(".md"));
+        let listed: BTreeSet<_> = links(&read("docs/SUMMARY.md"))
+            .iter()
+            .map(|link| resolve("docs/SUMMARY.md", link))
+            .collect();
+        let is_lacking = |page: &&String| *page != "docs/SUMMARY.md" && !listed.contains(*page);
+        let lacking = pages.iter().filter(is_lacking);
+        let mut wrong: Vec<_> =
+            lacking.map(|page| format!("docs/SUMMARY.md lacks {page}")).collect();
+        let mut count = 0;
+        for page in pages.iter().map(String::as_str).chain(PROJECT.map(|(page, _)| page)) {
+            for link in links(&read(page)).iter().filter(|link| is_local(link)) {
+                count += 1;
+                let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+                let target = resolve(page, path);
+                if !root.join(&target).exists() {
+                    wrong.push(format!("{page}: {link}: no such file"));
+                } else if !anchor.is_empty() && !anchors_of(&read(&target)).contains(anchor) {
+                    wrong.push(format!("{page}: {link}: no such heading"));
+                }
+            }
+        }
+        if wrong.is_empty() { Ok(count) } else { Err(wrong) }
+    }
+
     #[test]
     fn pages_link_to_existing_pages_and_headings() {
-        let links = check_pages(workspace_root()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let links = check_pages(workspace_root()).unwrap();
         assert!(links > 300, "only {links} links");
     }
 
@@ -386,10 +308,8 @@ mod tests {
         assert_eq!(check_pages(&root), Ok(2));
         fs::write(root.join("docs/a.md"), "[b](b.md) [c](../README.md#no)\n").unwrap();
         fs::write(root.join("docs/c.md"), "").unwrap();
-        let wrong = check_pages(&root).unwrap_err();
-        let wrong: Vec<_> = wrong.lines().collect();
         assert_eq!(
-            wrong,
+            check_pages(&root).unwrap_err(),
             [
                 "docs/SUMMARY.md lacks docs/c.md",
                 "docs/a.md: b.md: no such file",

@@ -4,8 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cross::machine_named;
-use crate::options::Options;
+use crate::cross;
 use crate::product::{self, Build, DOCUMENTATION};
 
 /// The list of installed files: one path per line, directories with a trailing slash.
@@ -13,11 +12,11 @@ const LIST: &str = "installed-files";
 
 /// Runs `cargo xtask install`.
 pub fn install(arguments: &[String]) -> Result<(), String> {
-    let mut options = Options::of(arguments)?;
-    let root = root(&mut options)?;
-    let profile = options.take("profile").unwrap_or_else(|| "release".into());
-    let machine = machine_named(options.take("machine"))?;
-    options.finish()?;
+    let mut arguments = arguments.to_vec();
+    let root = root(&mut arguments)?;
+    let profile = cross::take(&mut arguments, "--profile").unwrap_or_else(|| "release".into());
+    let machine = cross::machine(&mut arguments)?;
+    cross::finish(&arguments)?;
     let files = product::files(&Build { profile, machine, anywhere: None })?;
 
     // Removes an older release first, which may have had other files.
@@ -41,9 +40,9 @@ pub fn install(arguments: &[String]) -> Result<(), String> {
 
 /// Runs `cargo xtask uninstall`.
 pub fn uninstall(arguments: &[String]) -> Result<(), String> {
-    let mut options = Options::of(arguments)?;
-    let root = root(&mut options)?;
-    options.finish()?;
+    let mut arguments = arguments.to_vec();
+    let root = root(&mut arguments)?;
+    cross::finish(&arguments)?;
     let directories = remove(&root)?
         .ok_or_else(|| format!("{} has no {DOCUMENTATION}/{LIST}", root.display()))?;
     for directory in directories.iter().rev() {
@@ -54,8 +53,9 @@ pub fn uninstall(arguments: &[String]) -> Result<(), String> {
 }
 
 /// Returns the directory of the prefix. It is under `DESTDIR` if that is set, for building packages.
-fn root(options: &mut Options) -> Result<PathBuf, String> {
-    let prefix = PathBuf::from(options.take("prefix").unwrap_or_else(|| "/usr/local".into()));
+fn root(arguments: &mut Vec<String>) -> Result<PathBuf, String> {
+    let prefix = cross::take(arguments, "--prefix").unwrap_or_else(|| "/usr/local".into());
+    let prefix = PathBuf::from(prefix);
     let Ok(relative) = prefix.strip_prefix("/") else {
         return Err(format!(
             "--prefix {} is not an absolute path; begin it with /",

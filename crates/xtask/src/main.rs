@@ -14,7 +14,6 @@ mod install;
 mod jdk;
 mod layers;
 mod models;
-mod options;
 mod product;
 mod race;
 mod skips;
@@ -96,8 +95,8 @@ const COMMANDS: [Command; 16] = [
         run: dist::release,
     },
     Command {
-        usage: "docs [--serve] [--check]",
-        about: "render the documentation into target/docs; --check checks all links, --serve opens a local server",
+        usage: "docs [--serve]",
+        about: "render the documentation into target/docs; --serve opens a local server",
         run: docs::run,
     },
     Command {

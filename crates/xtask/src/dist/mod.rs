@@ -14,14 +14,13 @@ use compat_tests::machine::Machine;
 use compat_tests::{cargo, target_dir, text, workspace_root};
 use serde_json::Value;
 
-use crate::cross::machine_named;
-use crate::options::Options;
+use crate::cross;
 use crate::product::{self, Anywhere, Build, Content, File, VERSION, run};
 
 /// Builds everything a second time, in another directory, and compares.
-const CHECK: &str = "check";
+const CHECK: &str = "--check";
 /// Builds without the special settings, for tests of the archives that should not compile everything again.
-const AS_USUAL: &str = "compiled-as-usual";
+const AS_USUAL: &str = "--compiled-as-usual";
 /// The library that is loaded into programs, and its maximum size in bytes without symbols.
 const LIBRARY: &str = "lib/libjvmpi.so.1";
 const LARGEST: u64 = 2 << 20;
@@ -51,12 +50,12 @@ pub fn run_command(arguments: &[String]) -> Result<(), String> {
 
 /// Builds the archives, prints their paths and returns them.
 fn dist(arguments: &[String]) -> Result<Vec<PathBuf>, String> {
-    let mut options = Options::with_flags(arguments, &[CHECK, AS_USUAL])?;
-    let check = options.take(CHECK).is_some();
-    let as_usual = options.take(AS_USUAL).is_some();
-    let profile = options.take("profile").unwrap_or_else(|| "release".into());
-    let machine = machine_named(options.take("machine"))?;
-    options.finish()?;
+    let mut arguments = arguments.to_vec();
+    let check = cross::take_flag(&mut arguments, CHECK);
+    let as_usual = cross::take_flag(&mut arguments, AS_USUAL);
+    let profile = cross::take(&mut arguments, "--profile").unwrap_or_else(|| "release".into());
+    let machine = cross::machine(&mut arguments)?;
+    cross::finish(&arguments)?;
     let anywhere = if as_usual {
         None
     } else {
@@ -180,7 +179,7 @@ fn without_repository(metadata: &Value) -> Vec<&str> {
 /// of `dist`. With `--dry-run` the sources need not be those of a release.
 pub fn release(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
-    if !crate::cross::take_flag(&mut arguments, "--dry-run") {
+    if !cross::take_flag(&mut arguments, "--dry-run") {
         is_released()?;
     }
     let made = dist(&arguments)?;
