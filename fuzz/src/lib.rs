@@ -13,7 +13,7 @@ use jvmpi_formats::hprof::options::Request;
 use jvmpi_formats::profile::{
     BinaryWriter, Error, File, Format, Profile, TextWriter, Version, write_stacks,
 };
-use jvmpi_layers::trace::{self, Trace, differences, for_tests, statistics};
+use jvmpi_layers::trace::{Trace, for_tests, statistics};
 use jvmpi_settings::Options;
 use jvmpi_settings::library::{contents_of, linkage_of};
 use std::io;
@@ -229,17 +229,8 @@ pub fn trace(bytes: &[u8]) {
     let (one, other) = records.split_at(records.len().min(usize::from(*first)));
     let trace = Trace::from_bytes(for_tests::file(&[one, other])).unwrap();
     assert_eq!(trace.problem(), None);
-    let mut count = 0;
-    let mut names = trace::Names::default();
-    trace.in_order(|_, mut entry| {
-        count += 1;
-        match &mut entry.record {
-            trace::Record::Event(event) => drop(trace::show_event(event, &mut names)),
-            trace::Record::Call(call) => drop(trace::show_call(call, &names)),
-            _ => {}
-        }
-    });
+    let count: usize = (0..2).map(|thread| trace.records(thread).count()).sum();
     let statistics = statistics(&trace);
-    assert!(statistics.all_events() + statistics.all_calls() <= count);
-    assert!(differences(&trace, &trace).is_empty());
+    let counted: u64 = statistics.events.values().chain(statistics.calls.values()).sum();
+    assert!(counted <= count as u64);
 }

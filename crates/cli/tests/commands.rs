@@ -167,14 +167,6 @@ fn replay_blames_the_recording_for_its_word_size() {
 }
 
 #[test]
-fn unknown_event_lists_those_that_there_are() {
-    let output = jvmpi(&["trace", "show", "app.trace", "--event", "GC_STRT"]);
-    let said = text(&output.stderr);
-    assert!(said.starts_with("jvmpi: error: --event GC_STRT: there is no such event"), "{said}");
-    assert!(said.contains(" GC_START, ") && said.contains(" RunGC"), "{said}");
-}
-
-#[test]
 fn program_without_dashes_before_it_gets_a_hint() {
     let output = jvmpi(&["record", "-o", "x.svg", "java", "-version"]);
     assert_eq!(output.status.code(), Some(2));
@@ -668,29 +660,4 @@ fn parts_of_a_conformance_run_are_put_together() {
     let output = jvmpi(&["conformance", "--shard", "4/3"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("expected PART/PARTS, for example 2/3"));
-}
-
-/// The file has 6 MB; its threads took 3 GB when they were read.
-#[test]
-fn recording_with_100_000_threads_is_shown_in_little_memory() {
-    let directory = Directory::new("threads");
-    let file =
-        directory.write("x.trace", &jvmpi_layers::trace::for_tests::threads_in_turns(100_000, 2));
-    let mut jvmpi = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
-    jvmpi.args(["trace", "show", file.to_str().unwrap()]);
-    let output = with_memory(&mut jvmpi, 1 << 30).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout).lines().count(), 200_000);
-}
-
-/// Limits the address space of the command.
-fn with_memory(command: &mut Command, bytes: u64) -> &mut Command {
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-    // SAFETY: setrlimit may be called between fork and exec.
-    unsafe {
-        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        })
-    }
 }

@@ -1,6 +1,7 @@
 //! The fields of events.
 
-use crate::trace::fields::{Fields, Typed};
+use crate::trace::fields::{Fields, Write};
+use crate::trace::state::{Out, State};
 use jni_sys::jint;
 use jvmpi_sys::*;
 
@@ -25,121 +26,121 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
     unsafe {
         match event_type & !JVMPI_REQUESTED_EVENT {
             JVMPI_EVENT_CLASS_LOAD => class_load(f, &mut u.class_load),
-            JVMPI_EVENT_CLASS_UNLOAD => f.id("class_id", &mut u.class_unload.class_id),
+            JVMPI_EVENT_CLASS_UNLOAD => f.id(&mut u.class_unload.class_id),
             JVMPI_EVENT_CLASS_LOAD_HOOK => class_load_hook(f, &mut u.class_load_hook),
             JVMPI_EVENT_OBJECT_ALLOC => {
                 let u = &mut u.obj_alloc;
-                f.int("arena_id", &mut u.arena_id);
-                f.id("class_id", &mut u.class_id);
-                f.int("is_array", &mut u.is_array);
-                f.int("size", &mut u.size);
-                f.id("obj_id", &mut u.obj_id);
+                f.int(&mut u.arena_id);
+                f.id(&mut u.class_id);
+                f.int(&mut u.is_array);
+                f.int(&mut u.size);
+                f.id(&mut u.obj_id);
             }
-            JVMPI_EVENT_OBJECT_FREE => f.id("obj_id", &mut u.obj_free.obj_id),
+            JVMPI_EVENT_OBJECT_FREE => f.id(&mut u.obj_free.obj_id),
             JVMPI_EVENT_OBJECT_MOVE => {
                 let u = &mut u.obj_move;
-                f.int("arena_id", &mut u.arena_id);
-                f.id("obj_id", &mut u.obj_id);
-                f.int("new_arena_id", &mut u.new_arena_id);
-                f.id("new_obj_id", &mut u.new_obj_id);
+                f.int(&mut u.arena_id);
+                f.id(&mut u.obj_id);
+                f.int(&mut u.new_arena_id);
+                f.id(&mut u.new_obj_id);
             }
             JVMPI_EVENT_ARENA_NEW => {
-                f.int("arena_id", &mut u.new_arena.arena_id);
-                f.string("arena_name", &mut u.new_arena.arena_name);
+                f.int(&mut u.new_arena.arena_id);
+                f.string(&mut u.new_arena.arena_name);
             }
-            JVMPI_EVENT_ARENA_DELETE => f.int("arena_id", &mut u.delete_arena.arena_id),
+            JVMPI_EVENT_ARENA_DELETE => f.int(&mut u.delete_arena.arena_id),
             JVMPI_EVENT_THREAD_START => {
                 let u = &mut u.thread_start;
-                f.string("thread_name", &mut u.thread_name);
-                f.string("group_name", &mut u.group_name);
-                f.string("parent_name", &mut u.parent_name);
-                f.id("thread_id", &mut u.thread_id);
-                f.thread("thread_env_id", &mut u.thread_env_id);
+                f.string(&mut u.thread_name);
+                f.string(&mut u.group_name);
+                f.string(&mut u.parent_name);
+                f.id(&mut u.thread_id);
+                f.thread(&mut u.thread_env_id);
             }
             JVMPI_EVENT_HEAP_DUMP => {
                 let u = &mut u.heap_dump;
-                f.int("dump_level", &mut u.dump_level);
-                f.range("dump", &mut u.begin, &mut u.end);
-                f.counted("traces", &mut u.num_traces, &mut u.traces, |f, trace| {
+                f.int(&mut u.dump_level);
+                f.range(&mut u.begin, &mut u.end);
+                f.counted(&mut u.num_traces, &mut u.traces, |f, trace| {
                     call_trace(f, trace);
                 });
             }
             JVMPI_EVENT_JNI_GLOBALREF_ALLOC | JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC => {
-                f.id("obj_id", &mut u.jni_globalref_alloc.obj_id);
-                f.id("ref_id", &mut u.jni_globalref_alloc.ref_id);
+                f.id(&mut u.jni_globalref_alloc.obj_id);
+                f.id(&mut u.jni_globalref_alloc.ref_id);
             }
             JVMPI_EVENT_JNI_GLOBALREF_FREE | JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE => {
-                f.id("ref_id", &mut u.jni_globalref_free.ref_id);
+                f.id(&mut u.jni_globalref_free.ref_id);
             }
             JVMPI_EVENT_METHOD_ENTRY | JVMPI_EVENT_METHOD_EXIT => {
-                f.method_id("method_id", &mut u.method.method_id);
+                f.method_id(&mut u.method.method_id);
             }
             JVMPI_EVENT_METHOD_ENTRY2 => {
-                f.method_id("method_id", &mut u.method_entry2.method_id);
-                f.id("obj_id", &mut u.method_entry2.obj_id);
+                f.method_id(&mut u.method_entry2.method_id);
+                f.id(&mut u.method_entry2.obj_id);
             }
             JVMPI_EVENT_COMPILED_METHOD_LOAD => {
                 let u = &mut u.compiled_method_load;
-                f.method_id("method_id", &mut u.method_id);
-                f.id("code_addr", &mut u.code_addr);
-                f.int("code_size", &mut u.code_size);
+                f.method_id(&mut u.method_id);
+                f.id(&mut u.code_addr);
+                f.int(&mut u.code_size);
                 let there = if u.code_addr.is_null() { 0 } else { u.code_size };
                 f.code(u.code_addr.cast(), usize::try_from(there).unwrap_or(0));
                 let size = &mut u.lineno_table_size;
-                f.counted("lineno_table", size, &mut u.lineno_table, |f, line| {
-                    f.int("offset", &mut line.offset);
-                    f.int("lineno", &mut line.lineno);
+                f.counted(size, &mut u.lineno_table, |f, line| {
+                    f.int(&mut line.offset);
+                    f.int(&mut line.lineno);
                 });
             }
             JVMPI_EVENT_COMPILED_METHOD_UNLOAD => {
-                f.method_id("method_id", &mut u.compiled_method_unload.method_id);
-                f.id("code_addr", &mut u.compiled_method_unload.code_addr);
+                f.method_id(&mut u.compiled_method_unload.method_id);
+                f.id(&mut u.compiled_method_unload.code_addr);
             }
             JVMPI_EVENT_INSTRUCTION_START => {
                 let u = &mut u.instruction;
-                f.method_id("method_id", &mut u.method_id);
-                f.int("offset", &mut u.offset);
+                f.method_id(&mut u.method_id);
+                f.int(&mut u.offset);
                 // The kind of instruction is not written here: three words hold each of them.
                 let u = &mut u.u.tableswitch_info;
-                f.int("u[0]", &mut u.key);
-                f.int("u[1]", &mut u.low);
-                f.int("u[2]", &mut u.hi);
+                f.int(&mut u.key);
+                f.int(&mut u.low);
+                f.int(&mut u.hi);
             }
             JVMPI_EVENT_MONITOR_DUMP => {
                 let u = &mut u.monitor_dump;
-                f.range("dump", &mut u.begin, &mut u.end);
+                f.range(&mut u.begin, &mut u.end);
                 let mut statuses = u.num_traces;
-                f.counted("traces", &mut u.num_traces, &mut u.traces, |f, trace| {
+                f.counted(&mut u.num_traces, &mut u.traces, |f, trace| {
                     call_trace(f, trace);
                 });
-                f.counted("threads_status", &mut statuses, &mut u.threads_status, |f, status| {
-                    f.int("status", status);
+                f.counted(&mut statuses, &mut u.threads_status, |f, status| {
+                    f.int(status);
                 });
                 u.num_traces = u.num_traces.min(statuses);
             }
             JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
             | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
             | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT => {
-                f.string("name", &mut u.raw_monitor.name);
-                let id = f.monitor("id", u.raw_monitor.id.expose_provenance() as u64);
+                f.string(&mut u.raw_monitor.name);
+                let id = f.monitor(u.raw_monitor.id.expose_provenance() as u64);
                 u.raw_monitor.id = std::ptr::with_exposed_provenance_mut(id as usize);
             }
             JVMPI_EVENT_MONITOR_CONTENDED_ENTER
             | JVMPI_EVENT_MONITOR_CONTENDED_ENTERED
-            | JVMPI_EVENT_MONITOR_CONTENDED_EXIT => f.id("object", &mut u.monitor.object),
+            | JVMPI_EVENT_MONITOR_CONTENDED_EXIT => f.id(&mut u.monitor.object),
             JVMPI_EVENT_MONITOR_WAIT | JVMPI_EVENT_MONITOR_WAITED => {
-                f.id("object", &mut u.monitor_wait.object);
-                f.long("timeout", &mut u.monitor_wait.timeout);
+                f.id(&mut u.monitor_wait.object);
+                f.long(&mut u.monitor_wait.timeout);
             }
             JVMPI_EVENT_GC_FINISH => {
-                f.long("used_objects", &mut u.gc_info.used_objects);
-                f.long("used_object_space", &mut u.gc_info.used_object_space);
-                f.long("total_object_space", &mut u.gc_info.total_object_space);
+                f.long(&mut u.gc_info.used_objects);
+                f.long(&mut u.gc_info.used_object_space);
+                f.long(&mut u.gc_info.total_object_space);
             }
             JVMPI_EVENT_OBJECT_DUMP => {
                 let u = &mut u.object_dump;
                 let there = usize::try_from(u.data_len).unwrap_or(0);
-                let (data, there) = f.bytes("data", u.data.cast(), there);
+                let (data, there) = f.bytes(u.data.cast(), there);
                 u.data = data.cast();
                 u.data_len = jint::try_from(there).unwrap_or(jint::MAX);
             }
@@ -154,20 +155,20 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
 unsafe fn class_load<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load) {
     // SAFETY: as the caller promises.
     unsafe {
-        f.string("class_name", &mut u.class_name);
-        f.string("source_name", &mut u.source_name);
-        f.int("num_interfaces", &mut u.num_interfaces);
-        f.counted("methods", &mut u.num_methods, &mut u.methods, |f, method| {
-            f.string("method_name", &mut method.method_name);
-            f.string("method_signature", &mut method.method_signature);
-            f.int("start_lineno", &mut method.start_lineno);
-            f.int("end_lineno", &mut method.end_lineno);
+        f.string(&mut u.class_name);
+        f.string(&mut u.source_name);
+        f.int(&mut u.num_interfaces);
+        f.counted(&mut u.num_methods, &mut u.methods, |f, method| {
+            f.string(&mut method.method_name);
+            f.string(&mut method.method_signature);
+            f.int(&mut method.start_lineno);
+            f.int(&mut method.end_lineno);
             // Written as a number, it would take a place in the table of methods that are named often.
-            f.id("method_id", &mut method.method_id);
+            f.id(&mut method.method_id);
         });
-        f.counted("statics", &mut u.num_static_fields, &mut u.statics, |f, it| field(f, it));
-        f.counted("instances", &mut u.num_instance_fields, &mut u.instances, |f, it| field(f, it));
-        f.id("class_id", &mut u.class_id);
+        f.counted(&mut u.num_static_fields, &mut u.statics, |f, it| field(f, it));
+        f.counted(&mut u.num_instance_fields, &mut u.instances, |f, it| field(f, it));
+        f.id(&mut u.class_id);
     }
 }
 
@@ -176,8 +177,8 @@ unsafe fn class_load<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load) {
 unsafe fn field<F: Fields>(f: &mut F, field: &mut JVMPI_Field) {
     // SAFETY: as the caller promises.
     unsafe {
-        f.string("field_name", &mut field.field_name);
-        f.string("field_signature", &mut field.field_signature);
+        f.string(&mut field.field_name);
+        f.string(&mut field.field_signature);
     }
 }
 
@@ -186,7 +187,7 @@ unsafe fn field<F: Fields>(f: &mut F, field: &mut JVMPI_Field) {
 unsafe fn class_load_hook<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load_hook) {
     let there = usize::try_from(u.class_data_len).unwrap_or(0);
     // SAFETY: as the caller promises.
-    let (data, there) = unsafe { f.bytes("class_data", u.class_data, there) };
+    let (data, there) = unsafe { f.bytes(u.class_data, there) };
     u.class_data = data;
     u.class_data_len = jint::try_from(there).unwrap_or(jint::MAX);
 }
@@ -194,7 +195,7 @@ unsafe fn class_load_hook<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load_h
 /// # Safety
 /// The same as for [`fields`].
 pub unsafe fn call_trace<F: Fields>(f: &mut F, trace: &mut JVMPI_CallTrace) {
-    f.thread("env_id", &mut trace.env_id);
+    f.thread(&mut trace.env_id);
     // SAFETY: as the caller promises.
     unsafe { frames(f, trace) };
 }
@@ -204,9 +205,21 @@ pub unsafe fn call_trace<F: Fields>(f: &mut F, trace: &mut JVMPI_CallTrace) {
 pub unsafe fn frames<F: Fields>(f: &mut F, trace: &mut JVMPI_CallTrace) {
     // SAFETY: as the caller promises.
     unsafe {
-        f.counted("frames", &mut trace.num_frames, &mut trace.frames, |f, frame| {
-            f.method_id("method_id", &mut frame.method_id);
-            f.int("lineno", &mut frame.lineno);
+        f.counted(&mut trace.num_frames, &mut trace.frames, |f, frame| {
+            f.method_id(&mut frame.method_id);
+            f.int(&mut frame.lineno);
         });
     }
+}
+
+/// Returns all fields of the event as bytes, the same for events with the same content.
+///
+/// # Safety
+/// The same as for [`fields`].
+pub unsafe fn content(event_type: jint, u: &JVMPI_Event_u) -> Vec<u8> {
+    let (mut state, mut out) = (State::new(), Out::new(&mut []));
+    let mut write = Write { state: &mut state, out: &mut out };
+    // SAFETY: as the caller promises; writing changes nothing.
+    unsafe { fields(&mut write, event_type, &mut { *u }) };
+    out.more
 }

@@ -1,13 +1,11 @@
-//! The fields of a record, described once for writing, reading, changing and printing.
+//! The fields of a record, described once for writing, reading and changing.
 
 use crate::trace::state::{In, Out, State, slot_of};
 use jni_sys::{JNIEnv, jint, jmethodID};
 use std::any::Any;
 use std::ffi::{CStr, c_char};
-use std::marker::PhantomData;
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::slice;
-use std::sync::Arc;
 
 /// Goes through the fields of a structure, in their order.
 ///
@@ -16,29 +14,29 @@ use std::sync::Arc;
 /// structure is used.
 pub trait Fields {
     /// A number that is none of the following.
-    fn number(&mut self, _: &'static str, value: u64) -> u64 {
+    fn number(&mut self, value: u64) -> u64 {
         value
     }
 
-    fn method(&mut self, name: &'static str, value: u64) -> u64 {
-        self.number(name, value)
+    fn method(&mut self, value: u64) -> u64 {
+        self.number(value)
     }
 
     /// The environment of a thread.
-    fn env(&mut self, name: &'static str, value: u64) -> u64 {
-        self.number(name, value)
+    fn env(&mut self, value: u64) -> u64 {
+        self.number(value)
     }
 
     /// A raw monitor.
-    fn monitor(&mut self, name: &'static str, value: u64) -> u64 {
-        self.number(name, value)
+    fn monitor(&mut self, value: u64) -> u64 {
+        self.number(value)
     }
 
     /// A string, which may be NULL.
     ///
     /// # Safety
     /// It is NUL-terminated.
-    unsafe fn text(&mut self, _: &'static str, value: *mut c_char) -> *mut c_char {
+    unsafe fn text(&mut self, value: *mut c_char) -> *mut c_char {
         value
     }
 
@@ -46,7 +44,7 @@ pub trait Fields {
     ///
     /// # Safety
     /// There are `count` bytes at `start`.
-    unsafe fn bytes(&mut self, _: &'static str, start: *mut u8, count: usize) -> (*mut u8, usize) {
+    unsafe fn bytes(&mut self, start: *mut u8, count: usize) -> (*mut u8, usize) {
         (start, count)
     }
 
@@ -62,7 +60,6 @@ pub trait Fields {
     /// There are this many items, and zeros make a valid one.
     unsafe fn list<T>(
         &mut self,
-        _: &'static str,
         items: *mut T,
         count: usize,
         mut each: impl FnMut(&mut Self, &mut T),
@@ -73,45 +70,44 @@ pub trait Fields {
         }
         (items, count)
     }
-}
 
-/// Fields as they stand in C's structures.
-pub trait Typed: Fields {
-    fn int(&mut self, name: &'static str, value: &mut jint) {
-        *value = self.number(name, *value as i64 as u64) as jint;
+    // The fields as they stand in C's structures.
+
+    fn int(&mut self, value: &mut jint) {
+        *value = self.number(*value as i64 as u64) as jint;
     }
 
-    fn long(&mut self, name: &'static str, value: &mut i64) {
-        *value = self.number(name, *value as u64) as i64;
+    fn long(&mut self, value: &mut i64) {
+        *value = self.number(*value as u64) as i64;
     }
 
-    fn id<T>(&mut self, name: &'static str, value: &mut *mut T) {
-        *value = ptr::with_exposed_provenance_mut(self.number(name, address(*value)) as usize);
+    fn id<T>(&mut self, value: &mut *mut T) {
+        *value = ptr::with_exposed_provenance_mut(self.number(address(*value)) as usize);
     }
 
-    fn method_id(&mut self, name: &'static str, value: &mut jmethodID) {
-        *value = ptr::with_exposed_provenance_mut(self.method(name, address(*value)) as usize);
+    fn method_id(&mut self, value: &mut jmethodID) {
+        *value = ptr::with_exposed_provenance_mut(self.method(address(*value)) as usize);
     }
 
-    fn thread(&mut self, name: &'static str, value: &mut *mut JNIEnv) {
-        *value = ptr::with_exposed_provenance_mut(self.env(name, address(*value)) as usize);
+    fn thread(&mut self, value: &mut *mut JNIEnv) {
+        *value = ptr::with_exposed_provenance_mut(self.env(address(*value)) as usize);
     }
 
     /// # Safety
     /// The same as for [`Fields::text`].
-    unsafe fn string(&mut self, name: &'static str, value: &mut *mut c_char) {
+    unsafe fn string(&mut self, value: &mut *mut c_char) {
         // SAFETY: as the caller promises.
-        *value = unsafe { self.text(name, *value) };
+        *value = unsafe { self.text(*value) };
     }
 
     /// Bytes between two pointers.
     ///
     /// # Safety
     /// They are there.
-    unsafe fn range(&mut self, name: &'static str, begin: &mut *mut c_char, end: &mut *mut c_char) {
+    unsafe fn range(&mut self, begin: &mut *mut c_char, end: &mut *mut c_char) {
         let count = address(*end).saturating_sub(address(*begin)) as usize;
         // SAFETY: as the caller promises.
-        let (start, count) = unsafe { self.bytes(name, begin.cast(), count) };
+        let (start, count) = unsafe { self.bytes(begin.cast(), count) };
         *begin = start.cast();
         *end = begin.wrapping_add(count);
     }
@@ -120,20 +116,17 @@ pub trait Typed: Fields {
     /// The same as for [`Fields::list`].
     unsafe fn counted<T>(
         &mut self,
-        name: &'static str,
         count: &mut jint,
         items: &mut *mut T,
         each: impl FnMut(&mut Self, &mut T),
     ) {
         let there = if items.is_null() { 0 } else { usize::try_from(*count).unwrap_or(0) };
         // SAFETY: as the caller promises.
-        let (new, there) = unsafe { self.list(name, *items, there, each) };
+        let (new, there) = unsafe { self.list(*items, there, each) };
         *items = new;
         *count = jint::try_from(there).unwrap_or(jint::MAX);
     }
 }
-
-impl<F: Fields> Typed for F {}
 
 /// The number that stands for a pointer.
 pub fn address<T>(pointer: *mut T) -> u64 {
@@ -141,32 +134,32 @@ pub fn address<T>(pointer: *mut T) -> u64 {
 }
 
 /// Writes the fields.
-pub struct Write<'a, O> {
+pub struct Write<'a, 'b> {
     pub state: &'a mut State,
-    pub out: &'a mut O,
+    pub out: &'a mut Out<'b>,
 }
 
-impl<O: Out> Fields for Write<'_, O> {
-    fn number(&mut self, _: &'static str, value: u64) -> u64 {
+impl Fields for Write<'_, '_> {
+    fn number(&mut self, value: u64) -> u64 {
         let predecessor = self.state.predecessor();
         self.out.difference(*predecessor, value);
         *predecessor = value;
         value
     }
 
-    fn method(&mut self, name: &'static str, value: u64) -> u64 {
+    fn method(&mut self, value: u64) -> u64 {
         let slot = slot_of(value);
         if value != 0 && self.state.methods[slot] == value {
             self.out.number((slot as u64) << 1 | 1);
         } else {
             self.out.byte(0);
-            self.number(name, value);
+            self.number(value);
             self.state.methods[slot] = value;
         }
         value
     }
 
-    unsafe fn text(&mut self, name: &'static str, value: *mut c_char) -> *mut c_char {
+    unsafe fn text(&mut self, value: *mut c_char) -> *mut c_char {
         // The length behind NULL has no place of its own.
         if value.is_null() {
             self.out.byte(0);
@@ -175,12 +168,12 @@ impl<O: Out> Fields for Write<'_, O> {
             // SAFETY: as the caller promises.
             let text = unsafe { CStr::from_ptr(value) }.to_bytes();
             // SAFETY: the text has this many bytes, which are only read.
-            unsafe { self.bytes(name, text.as_ptr().cast_mut(), text.len()) };
+            unsafe { self.bytes(text.as_ptr().cast_mut(), text.len()) };
         }
         value
     }
 
-    unsafe fn bytes(&mut self, _: &'static str, start: *mut u8, count: usize) -> (*mut u8, usize) {
+    unsafe fn bytes(&mut self, start: *mut u8, count: usize) -> (*mut u8, usize) {
         self.out.number(count as u64);
         if count > 0 {
             // SAFETY: as the caller promises.
@@ -191,12 +184,11 @@ impl<O: Out> Fields for Write<'_, O> {
 
     unsafe fn code(&mut self, start: *mut u8, count: usize) {
         // SAFETY: as the caller promises.
-        unsafe { self.bytes("code", start, count) };
+        unsafe { self.bytes(start, count) };
     }
 
     unsafe fn list<T>(
         &mut self,
-        _: &'static str,
         items: *mut T,
         count: usize,
         mut each: impl FnMut(&mut Self, &mut T),
@@ -216,28 +208,21 @@ impl<O: Out> Fields for Write<'_, O> {
 /// notice reads beyond it, or after it was freed.
 #[derive(Default)]
 pub struct Memory {
-    pieces: Vec<Piece>,
+    pieces: Vec<Box<dyn Any + Send + Sync>>,
     /// The bytes of [`Fields::code`].
     pub code: Box<[u8]>,
 }
 
-enum Piece {
-    Bytes(#[expect(dead_code, reason = "it is pointed to")] Box<[u8]>),
-    Words(#[expect(dead_code, reason = "as above")] Box<[u64]>),
-    Shared(#[expect(dead_code, reason = "as above")] Arc<dyn Any + Send + Sync>),
-}
-
 impl Memory {
-    pub fn bytes(&mut self, bytes: Box<[u8]>) -> *mut u8 {
-        let mut bytes = bytes;
+    pub fn bytes(&mut self, mut bytes: Box<[u8]>) -> *mut u8 {
         let start = bytes.as_mut_ptr();
-        self.pieces.push(Piece::Bytes(bytes));
+        self.pieces.push(Box::new(bytes));
         start
     }
 
-    /// Keeps what others use too.
-    pub fn share(&mut self, shared: Arc<dyn Any + Send + Sync>) {
-        self.pieces.push(Piece::Shared(shared));
+    /// Keeps memory that others may use too.
+    pub fn share(&mut self, shared: impl Any + Send + Sync) {
+        self.pieces.push(Box::new(shared));
     }
 
     /// Puts other bytes in the place of those between two pointers, if there are any.
@@ -257,9 +242,9 @@ impl Memory {
     fn zeros<T>(&mut self, count: usize) -> *mut T {
         const { assert!(align_of::<T>() <= align_of::<u64>()) }
         let mut words =
-            vec![0; (count * size_of::<T>()).div_ceil(size_of::<u64>())].into_boxed_slice();
+            vec![0_u64; (count * size_of::<T>()).div_ceil(size_of::<u64>())].into_boxed_slice();
         let start = words.as_mut_ptr();
-        self.pieces.push(Piece::Words(words));
+        self.pieces.push(Box::new(words));
         start.cast()
     }
 }
@@ -273,16 +258,16 @@ pub struct Read<'a, 'b> {
 
 impl Fields for Read<'_, '_> {
     #[inline]
-    fn number(&mut self, _: &'static str, _: u64) -> u64 {
+    fn number(&mut self, _: u64) -> u64 {
         let predecessor = self.state.predecessor();
         *predecessor = self.input.difference(*predecessor);
         *predecessor
     }
 
-    fn method(&mut self, name: &'static str, _: u64) -> u64 {
+    fn method(&mut self, _: u64) -> u64 {
         match self.input.number() {
             0 => {
-                let method = self.number(name, 0);
+                let method = self.number(0);
                 self.state.methods[slot_of(method)] = method;
                 method
             }
@@ -295,7 +280,7 @@ impl Fields for Read<'_, '_> {
         }
     }
 
-    unsafe fn text(&mut self, _: &'static str, _: *mut c_char) -> *mut c_char {
+    unsafe fn text(&mut self, _: *mut c_char) -> *mut c_char {
         if self.input.byte() == 0 {
             return ptr::null_mut();
         }
@@ -304,7 +289,7 @@ impl Fields for Read<'_, '_> {
         self.memory.bytes([text, &[0]].concat().into_boxed_slice()).cast()
     }
 
-    unsafe fn bytes(&mut self, _: &'static str, _: *mut u8, _: usize) -> (*mut u8, usize) {
+    unsafe fn bytes(&mut self, _: *mut u8, _: usize) -> (*mut u8, usize) {
         let count = self.input.number();
         let bytes = self.input.take(count);
         (self.memory.bytes(bytes.into()), bytes.len())
@@ -317,7 +302,6 @@ impl Fields for Read<'_, '_> {
 
     unsafe fn list<T>(
         &mut self,
-        _: &'static str,
         _: *mut T,
         _: usize,
         mut each: impl FnMut(&mut Self, &mut T),
@@ -340,85 +324,6 @@ impl Fields for Read<'_, '_> {
             // one.
             each(self, unsafe { &mut *items.add(i) });
         }
-        (items, count)
-    }
-}
-
-/// Goes through the fields of what stays as it is.
-pub struct Look<'a, F> {
-    /// The function that is called with each field.
-    pub with: F,
-    /// The structure is only read.
-    pub lifetime: PhantomData<&'a ()>,
-}
-
-/// A field that is looked at.
-#[derive(Hash)]
-pub enum Field<'a> {
-    /// A number, an address or an ID.
-    Number(u64),
-    /// A method ID.
-    Method(u64),
-    /// The environment of a thread.
-    Env(u64),
-    /// A string.
-    Text(Option<&'a CStr>),
-    /// Bytes.
-    Bytes(&'a [u8]),
-    /// A list with this many items begins; their fields come next.
-    List(usize),
-    /// The list is over.
-    End,
-}
-
-impl<'a, F: FnMut(&'static str, Field<'a>)> Fields for Look<'a, F> {
-    fn number(&mut self, name: &'static str, value: u64) -> u64 {
-        (self.with)(name, Field::Number(value));
-        value
-    }
-
-    fn method(&mut self, name: &'static str, value: u64) -> u64 {
-        (self.with)(name, Field::Method(value));
-        value
-    }
-
-    fn env(&mut self, name: &'static str, value: u64) -> u64 {
-        (self.with)(name, Field::Env(value));
-        value
-    }
-
-    unsafe fn text(&mut self, name: &'static str, value: *mut c_char) -> *mut c_char {
-        // SAFETY: as the caller promises.
-        let text = NonNull::new(value).map(|text| unsafe { CStr::from_ptr(text.as_ptr()) });
-        (self.with)(name, Field::Text(text));
-        value
-    }
-
-    unsafe fn bytes(
-        &mut self,
-        name: &'static str,
-        start: *mut u8,
-        count: usize,
-    ) -> (*mut u8, usize) {
-        // SAFETY: as the caller promises.
-        let bytes = if count == 0 { &[] } else { unsafe { slice::from_raw_parts(start, count) } };
-        (self.with)(name, Field::Bytes(bytes));
-        (start, count)
-    }
-
-    unsafe fn list<T>(
-        &mut self,
-        name: &'static str,
-        items: *mut T,
-        count: usize,
-        mut each: impl FnMut(&mut Self, &mut T),
-    ) -> (*mut T, usize) {
-        (self.with)(name, Field::List(count));
-        for i in 0..count {
-            // SAFETY: the caller promises this many items, which nobody else uses meanwhile.
-            each(self, unsafe { &mut *items.add(i) });
-        }
-        (self.with)(name, Field::End);
         (items, count)
     }
 }

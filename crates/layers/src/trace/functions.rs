@@ -1,6 +1,6 @@
 //! The functions of JVMPI, and what is recorded of a call.
 
-use crate::trace::fields::{Fields, Typed};
+use crate::trace::fields::Fields;
 use jni_sys::{JNIEnv, jboolean, jint, jlong};
 use jvmpi_sys::*;
 use std::ffi::{c_char, c_void};
@@ -155,12 +155,12 @@ pub fn arguments<F: Fields>(f: &mut F, function: Function, arguments: &mut [u64;
     let (names, _) = function.signature();
     for (name, value) in names.iter().zip(arguments) {
         *value = match *name {
-            "env" | "trace" => f.env(name, *value),
-            "mid" => f.method(name, *value),
-            "lock_id" => f.monitor(name, *value),
+            "env" | "trace" => f.env(*value),
+            "mid" => f.method(*value),
+            "lock_id" => f.monitor(*value),
             // They are among the [`Details`].
             "name" | "lock_name" | "env_list" | "results" => *value,
-            name => f.number(name, *value),
+            _ => f.number(*value),
         };
     }
 }
@@ -204,14 +204,14 @@ pub unsafe fn details<F: Fields>(f: &mut F, function: Function, details: &mut De
     // SAFETY: as the caller promises.
     unsafe {
         match function {
-            Function::RawMonitorCreate => f.string("lock_name", &mut details.name),
-            Function::CreateSystemThread => f.string("name", &mut details.name),
+            Function::RawMonitorCreate => f.string(&mut details.name),
+            Function::CreateSystemThread => f.string(&mut details.name),
             Function::GetCallTrace => crate::trace::events::frames(f, &mut details.trace),
             Function::SuspendThreadList | Function::ResumeThreadList => {
                 let count = &mut details.threads_count;
-                f.counted("env_list", count, &mut details.threads, |f, thread| {
-                    f.thread("env", &mut thread.env);
-                    f.int("result", &mut thread.result);
+                f.counted(count, &mut details.threads, |f, thread| {
+                    f.thread(&mut thread.env);
+                    f.int(&mut thread.result);
                 });
             }
             _ => {}
@@ -223,8 +223,8 @@ pub unsafe fn details<F: Fields>(f: &mut F, function: Function, details: &mut De
 pub fn result<F: Fields>(f: &mut F, function: Function, result: &mut u64) {
     if function.signature().1 {
         *result = match function {
-            Function::RawMonitorCreate => f.monitor("result", *result),
-            _ => f.number("result", *result),
+            Function::RawMonitorCreate => f.monitor(*result),
+            _ => f.number(*result),
         };
     }
 }

@@ -14,17 +14,14 @@ mod record;
 mod replay;
 mod shared;
 mod state;
+mod stats;
 #[cfg(test)]
 mod tests;
-mod text;
 mod thread_buffer;
 
 pub use events::event_name;
-pub use functions::{FUNCTIONS, Function};
+pub use functions::Function;
 pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace, TraceError};
 pub use record::{About, Recorder};
 pub use replay::{Summary, replay, replay_functions};
-pub use text::{
-    Differences, Names, Statistics, differences, method_event, show_call, show_event, show_method,
-    statistics,
-};
+pub use stats::{Statistics, statistics};

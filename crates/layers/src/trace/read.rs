@@ -1,19 +1,16 @@
 //! Reading a file.
 
 use crate::trace::events;
-use crate::trace::fields::{Field, Look, Memory, Read};
+use crate::trace::fields::{Memory, Read};
 use crate::trace::file::{HEAD, Header, MAGIC, VERSION};
 use crate::trace::functions::{self, Details, Function};
-use crate::trace::state::{HIT_MASK, In, Packed, SLOTS, State, slot_of, tag};
+use crate::trace::state::{HIT_MASK, In, SLOTS, State, slot_of, tag};
 use jni_sys::jint;
 use jvmpi_sys::{EventType, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
 use memmap2::Mmap;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::hash::{BuildHasher, Hash, Hasher};
-use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 use std::ops::Range;
 use std::path::Path;
@@ -140,19 +137,10 @@ unsafe impl Sync for Event {}
 unsafe impl Send for Call {}
 
 impl Event {
-    /// Passes on each field with its name.
-    pub(crate) fn look<'a>(&'a self, with: impl FnMut(&'static str, Field<'a>)) {
-        let mut u = self.u;
-        let mut look = Look { with, lifetime: PhantomData };
+    /// Returns all fields as bytes, the same for events with the same content.
+    pub(crate) fn content(&self) -> Vec<u8> {
         // SAFETY: the event was read, so that all its fields are filled.
-        unsafe { events::fields(&mut look, self.event_type, &mut u) };
-    }
-
-    /// Returns a hash of all fields.
-    pub(crate) fn content(&self, hashes: &impl BuildHasher) -> u64 {
-        let mut hasher = hashes.build_hasher();
-        self.look(|name, field| (name, field).hash(&mut hasher));
-        hasher.finish()
+        unsafe { events::content(self.event_type, &self.u) }
     }
 }
 
@@ -318,93 +306,22 @@ impl Trace {
             problem: None,
         }
     }
-
-    /// Passes on the records of all threads, in an order in which they may have been made, each with the
-    /// index of its thread. Faults in a thread's records are returned.
-    pub fn in_order(&self, mut each: impl FnMut(usize, Entry<'_>)) -> Vec<TraceError> {
-        let mut heap: BinaryHeap<Reverse<(Key, usize)>> = self
-            .threads
-            .iter()
-            .enumerate()
-            .map(|(i, thread)| Reverse((thread.first(), i)))
-            .collect();
-        let mut open: BTreeMap<usize, Records<'_>> = BTreeMap::new();
-        let mut packed: BTreeMap<usize, PackedRecords<'_>> = BTreeMap::new();
-        let mut problems = Vec::new();
-        while let Some(Reverse((_, i))) = heap.pop() {
-            let unpacked = || packed.remove(&i).map(PackedRecords::unpacked);
-            let begun = open.remove(&i).or_else(unpacked);
-            let mut records = begun.unwrap_or_else(|| self.records(i));
-            let limit = heap.peek().map(|Reverse((key, _))| *key);
-            loop {
-                match records.key() {
-                    None => {
-                        problems.extend(records.problem);
-                        break;
-                    }
-                    Some(key) if limit.is_some_and(|limit| key > limit) => {
-                        heap.push(Reverse((key, i)));
-                        // A file of 60 bytes a thread may have any number of them.
-                        if open.len() < MOST_OPEN {
-                            open.insert(i, records);
-                        } else {
-                            packed.insert(i, records.packed());
-                        }
-                        break;
-                    }
-                    Some(_) => {
-                        if let Some(entry) = records.next() {
-                            each(i, entry);
-                        }
-                    }
-                }
-            }
-        }
-        problems
-    }
 }
 
 /// The records of a thread, one after the other.
-pub struct Records<'a, S = Box<State>> {
+pub struct Records<'a> {
     bytes: &'a [u8],
     thread: &'a Thread,
     /// The chunk behind.
     chunk: usize,
     input: In<'a>,
-    state: S,
+    state: Box<State>,
     /// The place of the next record, if it has one.
     place: Option<u64>,
     problem: Option<TraceError>,
 }
 
-/// The number of threads with records kept ready to be read, in 32 KiB each.
-const MOST_OPEN: usize = 1024;
-
-/// The records of a thread that are not read at the moment.
-struct PackedRecords<'a> {
-    records: Records<'a, ()>,
-    state: Packed,
-}
-
-impl<'a> PackedRecords<'a> {
-    fn unpacked(self) -> Records<'a> {
-        self.records.with_state(self.state.unpacked())
-    }
-}
-
-impl<'a, S> Records<'a, S> {
-    fn with_state<T>(self, state: T) -> Records<'a, T> {
-        let Self { bytes, thread, chunk, input, state: _, place, problem } = self;
-        Records { bytes, thread, chunk, input, state, place, problem }
-    }
-}
-
 impl<'a> Records<'a> {
-    fn packed(self) -> PackedRecords<'a> {
-        let state = self.state.packed();
-        PackedRecords { records: self.with_state(()), state }
-    }
-
     /// Returns the fault in the records.
     #[must_use]
     pub fn problem(&self) -> Option<&TraceError> {

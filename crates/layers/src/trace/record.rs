@@ -382,19 +382,18 @@ impl Recorder {
     unsafe fn event(&self, next: &Neighbours, event: *mut JVMPI_Event) {
         // SAFETY: as the caller promises.
         let event_type = unsafe { (*event).event_type };
-        let recorded = self.buffer().and_then(|buffer| {
+        match self.buffer() {
+            // SAFETY: as the caller promises; the handler of CLASS_LOAD_HOOK has filled what is new.
+            Some(buffer) => unsafe {
+                buffer.event(&self.recording.shared, event, || {
+                    next.NotifyEvent(event);
+                    if event_type == JVMPI_EVENT_CLASS_LOAD_HOOK {
+                        self.answer(buffer, &(*event).u.class_load_hook);
+                    }
+                });
+            },
             // SAFETY: as the caller promises.
-            let recorded = unsafe { buffer.event(&self.recording.shared, event) }?;
-            Some((buffer, recorded))
-        });
-        // SAFETY: as the caller promises.
-        unsafe { next.NotifyEvent(event) };
-        if let Some((buffer, recorded)) = recorded {
-            if event_type == JVMPI_EVENT_CLASS_LOAD_HOOK {
-                // SAFETY: as the caller promises; the handler has filled what is new.
-                unsafe { self.answer(buffer, &(*event).u.class_load_hook) };
-            }
-            buffer.after_event(&self.recording.shared, recorded);
+            None => unsafe { next.NotifyEvent(event) },
         }
         if event_type == JVMPI_EVENT_JVM_SHUT_DOWN {
             self.recording.finish();

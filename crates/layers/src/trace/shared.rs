@@ -57,11 +57,11 @@ fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, 
 
 impl Shared {
     /// Hands a chunk to the writer. If the queue is full, it waits if it `must`, else it returns false.
-    pub fn push(&self, header: &Header, records: &[u8], must: bool) -> bool {
-        let header = header.write(&[records]);
+    pub fn push(&self, header: &Header, records: &[&[u8]], must: bool) -> bool {
+        let header = header.write(records);
+        let length = records.iter().map(|records| records.len()).sum::<usize>();
         let mut queue = lock(&self.queue);
-        while !queue.failed && !queue.bytes.is_empty() && queue.bytes.len() + records.len() > QUEUE
-        {
+        while !queue.failed && !queue.bytes.is_empty() && queue.bytes.len() + length > QUEUE {
             if !must {
                 self.is_full.store(true, Ordering::Relaxed);
                 return false;
@@ -70,7 +70,7 @@ impl Shared {
         }
         if !queue.failed {
             queue.bytes.extend_from_slice(&header);
-            queue.bytes.extend_from_slice(records);
+            records.iter().for_each(|records| queue.bytes.extend_from_slice(records));
             self.filled.notify_one();
         }
         true

@@ -91,16 +91,6 @@ impl State {
         self.methods = [0; SLOTS];
     }
 
-    /// Returns the state in as little memory as the records took that led to it.
-    pub fn packed(&self) -> Packed {
-        let rows = self.last.as_flattened().iter().chain(&self.methods).enumerate();
-        let filled = rows.filter(|(_, number)| **number != 0);
-        Packed {
-            numbers: filled.map(|(place, number)| (place as u16, *number)).collect(),
-            rest: [self.time, self.env, self.seen],
-        }
-    }
-
     /// A record with this tag begins.
     pub fn begin(&mut self, tag: u8) {
         (self.row, self.column) = (usize::from(tag), 0);
@@ -125,37 +115,44 @@ impl State {
     }
 }
 
-/// A [`State`] without numbers that are 0, of a thread whose records are not being read.
-pub struct Packed {
-    numbers: Box<[(u16, u64)]>,
-    rest: [u64; 3],
+/// The destination of bytes: memory of a given size, and then more.
+pub struct Out<'a> {
+    room: &'a mut [u8],
+    /// The number of bytes written to the memory.
+    pub used: usize,
+    /// The bytes that the memory has no room for.
+    pub more: Vec<u8>,
 }
 
-const _: () = assert!(ROWS * COLUMNS + SLOTS <= 1 << u16::BITS);
-
-impl Packed {
-    pub fn unpacked(&self) -> Box<State> {
-        let mut state = Box::new(State::new());
-        for (place, number) in &self.numbers {
-            let place = usize::from(*place);
-            match place.checked_sub(ROWS * COLUMNS) {
-                Some(slot) => state.methods[slot] = *number,
-                None => state.last.as_flattened_mut()[place] = *number,
-            }
-        }
-        [state.time, state.env, state.seen] = self.rest;
-        state
+impl<'a> Out<'a> {
+    #[inline]
+    pub fn new(room: &'a mut [u8]) -> Self {
+        Self { room, used: 0, more: Vec::new() }
     }
-}
 
-/// The destination of bytes.
-pub trait Out {
-    fn byte(&mut self, byte: u8);
-    fn bytes(&mut self, bytes: &[u8]);
+    #[inline]
+    pub fn byte(&mut self, byte: u8) {
+        match self.room.get_mut(self.used) {
+            Some(place) => {
+                *place = byte;
+                self.used += 1;
+            }
+            None => self.more.push(byte),
+        }
+    }
+
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        let room = &mut self.room[self.used..];
+        let (first, rest) = bytes.split_at(bytes.len().min(room.len()));
+        room[..first.len()].copy_from_slice(first);
+        self.used += first.len();
+        self.more.extend_from_slice(rest);
+    }
 
     /// Seven bits a byte, the lowest first.
     #[inline]
-    fn number(&mut self, mut number: u64) {
+    pub fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.byte(number as u8 | 0x80);
             number >>= 7;
@@ -165,39 +162,9 @@ pub trait Out {
 
     /// Small where the two are near to each other.
     #[inline]
-    fn difference(&mut self, from: u64, to: u64) {
+    pub fn difference(&mut self, from: u64, to: u64) {
         let difference = to.wrapping_sub(from) as i64;
         self.number(((difference << 1) ^ (difference >> 63)) as u64);
-    }
-}
-
-impl Out for Vec<u8> {
-    fn byte(&mut self, byte: u8) {
-        self.push(byte);
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.extend_from_slice(bytes);
-    }
-}
-
-/// Memory that is long enough for what is written.
-pub struct Room<'a> {
-    pub bytes: &'a mut [u8],
-    pub used: usize,
-}
-
-impl Out for Room<'_> {
-    #[inline]
-    fn byte(&mut self, byte: u8) {
-        self.bytes[self.used] = byte;
-        self.used += 1;
-    }
-
-    #[inline]
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.bytes[self.used..self.used + bytes.len()].copy_from_slice(bytes);
-        self.used += bytes.len();
     }
 }
 

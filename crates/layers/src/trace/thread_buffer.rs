@@ -5,8 +5,7 @@ use crate::trace::fields::{Write, address};
 use crate::trace::file::Header;
 use crate::trace::functions::{self, Details, Function};
 use crate::trace::shared::{Shared, now};
-use crate::trace::state::{Out, Room, State, slot_of, tag};
-use jni_sys::jint;
+use crate::trace::state::{Out, State, slot_of, tag};
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
 use std::slice;
@@ -15,10 +14,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// The bytes of a buffer.
 const CAPACITY: usize = 1 << 16;
-/// More than a record takes that is not [long](Length).
+/// More than the record of a method takes, with all that comes before it.
 const ROOM: usize = 512;
-/// More than a frame of a call trace takes.
-const FRAME: usize = 32;
 /// The number of bytes after which the time is recorded, unless something else does it.
 const TIME_EVERY: usize = 512;
 
@@ -39,7 +36,8 @@ pub struct ThreadBuffer {
     function: AtomicU8,
 }
 
-// SAFETY: as the fields say, what is not for all threads is the thread's own.
+// SAFETY: only the thread that owns the buffer touches `own` and the bytes from `used` on. Other threads read bytes below
+// `used`, which is an atomic.
 unsafe impl Sync for ThreadBuffer {}
 // SAFETY: nothing in it belongs to an operating system's thread.
 unsafe impl Send for ThreadBuffer {}
@@ -56,106 +54,14 @@ struct Own {
     state: State,
     /// The number of records.
     count: u64,
-    /// The number of the last event whose handler has returned without a record of its own.
-    childless: u64,
+    /// The number of the last event during which the agent made no recorded call.
+    last_leaf_event: u64,
     /// The call that runs, if no record of it was made.
     call: Option<(Function, [u64; 3])>,
     /// True if the event of the running handler was dropped: so are its calls.
     mute: bool,
     /// The number of bytes in use at which the time is recorded or the buffer handed over.
     look_at: usize,
-}
-
-/// The greatest length of a record.
-enum Length {
-    /// Less than [`ROOM`].
-    Short,
-    /// This many bytes more than that.
-    ShortAnd(usize),
-    /// Known only from its text.
-    Long,
-}
-
-/// Something that can be written to any place.
-trait Encode {
-    fn encode<O: Out>(&mut self, write: &mut Write<'_, O>);
-}
-
-struct EncodeEvent(*mut JVMPI_Event);
-
-impl Encode for EncodeEvent {
-    fn encode<O: Out>(&mut self, write: &mut Write<'_, O>) {
-        // SAFETY: the event is as the VM has made it, and writing changes nothing of it.
-        unsafe {
-            let event_type = (*self.0).event_type;
-            let known = event_type & !JVMPI_REQUESTED_EVENT;
-            let number = if EventType::of(known).is_some() { known as u8 } else { tag::END };
-            if event_type & JVMPI_REQUESTED_EVENT != 0 {
-                write.out.byte(tag::REQUESTED);
-            }
-            write.out.byte(number);
-            write.state.begin(number);
-            events::fields(write, event_type, &mut (*self.0).u);
-        }
-    }
-}
-
-struct EncodeCall {
-    function: Function,
-    arguments: [u64; 3],
-    result: u64,
-    details: Details,
-}
-
-impl Encode for EncodeCall {
-    fn encode<O: Out>(&mut self, write: &mut Write<'_, O>) {
-        let tag = tag::CALL + self.function as u8;
-        write.out.byte(tag);
-        write.state.begin(tag);
-        functions::arguments(write, self.function, &mut self.arguments);
-        functions::result(write, self.function, &mut self.result);
-        // SAFETY: the code that made it has the details there.
-        unsafe { functions::details(write, self.function, &mut self.details) };
-    }
-}
-
-struct EncodeBegin(Function, [u64; 3]);
-
-impl Encode for EncodeBegin {
-    fn encode<O: Out>(&mut self, write: &mut Write<'_, O>) {
-        write.out.byte(tag::BEGIN);
-        write.out.byte(self.0 as u8);
-        // Written like the call, because its record will have the same arguments.
-        write.state.begin(tag::CALL + self.0 as u8);
-        functions::arguments(write, self.0, &mut self.1);
-    }
-}
-
-struct EncodeAnswer<'a>(&'a [u8]);
-
-impl Encode for EncodeAnswer<'_> {
-    fn encode<O: Out>(&mut self, write: &mut Write<'_, O>) {
-        write.out.byte(tag::ANSWER);
-        write.out.number(self.0.len() as u64);
-        write.out.bytes(self.0);
-    }
-}
-
-struct EncodeTag(u8);
-
-impl Encode for EncodeTag {
-    fn encode<O: Out>(&mut self, write: &mut Write<'_, O>) {
-        write.out.byte(self.0);
-    }
-}
-
-/// The known state of an event when its handler has returned.
-#[derive(Clone, Copy)]
-pub struct Recorded {
-    /// The number of the record.
-    number: u64,
-    /// True if the event around it was mute.
-    was_mute: bool,
 }
 
 impl ThreadBuffer {
@@ -169,7 +75,7 @@ impl ThreadBuffer {
         let own = Own {
             state,
             count: 0,
-            childless: u64::MAX,
+            last_leaf_event: u64::MAX,
             call: None,
             mute: false,
             look_at: TIME_EVERY,
@@ -201,84 +107,104 @@ impl ThreadBuffer {
         Some(result)
     }
 
-    /// Records the event, before its handler is called. None if there is nothing to be done afterwards.
+    /// Records the event, and has `deliver` call its handler.
     ///
     /// # Safety
     /// The event is as the VM has made it; the buffer is the current thread's.
     #[inline]
-    pub unsafe fn event(&self, shared: &Shared, event: *mut JVMPI_Event) -> Option<Recorded> {
+    pub unsafe fn event(&self, shared: &Shared, event: *mut JVMPI_Event, deliver: impl FnOnce()) {
         // SAFETY: as the caller promises.
         let (event_type, env) = unsafe { ((*event).event_type, address((*event).env_id)) };
-        self.own(|own| match event_type {
-            JVMPI_EVENT_METHOD_ENTRY | JVMPI_EVENT_METHOD_EXIT => {
-                // SAFETY: an event of this type has this arm.
-                let method = unsafe { address((*event).u.method.method_id) };
-                if !own.mute && self.is_ready(shared, own, env) {
-                    self.method(own, event_type == JVMPI_EVENT_METHOD_EXIT, method);
-                    own.count += 1;
-                    return Recorded { number: own.count, was_mute: false };
-                }
-                self.event_slowly(shared, own, event_type, env, event)
+        let recorded = self.own(|own| {
+            let is_exit = event_type == JVMPI_EVENT_METHOD_EXIT;
+            let is_method = is_exit || event_type == JVMPI_EVENT_METHOD_ENTRY;
+            if is_method && !own.mute && self.is_ready(shared, own, env) {
+                // SAFETY: an event of this type has this union member.
+                self.method(own, is_exit, unsafe { address((*event).u.method.method_id) });
+                own.count += 1;
+                return (own.count, false);
             }
-            _ => self.event_slowly(shared, own, event_type, env, event),
-        })
-    }
-
-    #[cold]
-    fn event_slowly(
-        &self,
-        shared: &Shared,
-        own: &mut Own,
-        event_type: jint,
-        env: u64,
-        event: *mut JVMPI_Event,
-    ) -> Recorded {
-        let was_mute = own.mute;
-        let written = match event_type {
-            JVMPI_EVENT_METHOD_ENTRY | JVMPI_EVENT_METHOD_EXIT => {
-                // SAFETY: an event of this type has this arm.
-                let method = unsafe { address((*event).u.method.method_id) };
-                let prepared = self.prepare(shared, own, env);
-                if prepared {
-                    self.method(own, event_type == JVMPI_EVENT_METHOD_EXIT, method);
-                }
-                prepared
+            let was_mute = own.mute;
+            // SAFETY: as the caller promises.
+            own.mute = !unsafe { self.event_slowly(shared, own, event) };
+            if own.mute {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+            } else {
+                own.count += 1;
             }
-            JVMPI_EVENT_METHOD_ENTRY2 | JVMPI_EVENT_INSTRUCTION_START => {
-                self.prepare(shared, own, env)
-                    && self.put(shared, own, Length::Short, &mut EncodeEvent(event))
-            }
-            _ => self.other_event(shared, own, event_type, env, event),
-        };
-        own.mute = !written;
-        if written {
-            own.count += 1;
-        } else {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-        Recorded { number: own.count, was_mute }
-    }
-
-    /// Takes note that the handler of the event has returned.
-    #[inline]
-    pub fn after_event(&self, shared: &Shared, recorded: Recorded) {
+            (own.count, was_mute)
+        });
+        deliver();
+        let Some((number, was_mute)) = recorded else { return };
         // SAFETY: it is the thread's own. A signal's handler that comes in between leaves nothing half done.
         let own = unsafe { &mut *self.own.get() };
-        if own.count == recorded.number && !own.mute && !recorded.was_mute {
-            own.childless = recorded.number;
+        if own.count == number && !own.mute && !was_mute {
+            own.last_leaf_event = number;
         } else {
-            self.own(|own| self.after_event_slowly(shared, own, recorded));
+            self.own(|own| self.after_event(shared, own, number, was_mute));
         }
     }
 
+    /// Records an event. Returns false if there was no room.
+    ///
+    /// # Safety
+    /// The event is as the VM has made it.
     #[cold]
-    fn after_event_slowly(&self, shared: &Shared, own: &mut Own, recorded: Recorded) {
-        let Recorded { number, was_mute } = recorded;
+    unsafe fn event_slowly(&self, shared: &Shared, own: &mut Own, event: *mut JVMPI_Event) -> bool {
+        // SAFETY: as the caller promises.
+        let (event_type, env) = unsafe { ((*event).event_type, address((*event).env_id)) };
+        match event_type {
+            JVMPI_EVENT_METHOD_ENTRY
+            | JVMPI_EVENT_METHOD_EXIT
+            | JVMPI_EVENT_METHOD_ENTRY2
+            | JVMPI_EVENT_INSTRUCTION_START => {
+                if !self.prepare(shared, own, env) {
+                    return false;
+                }
+            }
+            _ => {
+                self.make_room(shared, own, true);
+                self.begin_calls(shared, own);
+                self.set_env(shared, own, env);
+                // An allocation comes before the next record that has a place; objects are freed and moved between
+                // GC_START and GC_FINISH. That order is enough.
+                if matches!(
+                    event_type,
+                    JVMPI_EVENT_OBJECT_ALLOC | JVMPI_EVENT_OBJECT_FREE | JVMPI_EVENT_OBJECT_MOVE
+                ) {
+                    self.catch_up(shared, own);
+                } else {
+                    self.place(shared, own);
+                }
+            }
+        }
+        if matches!(event_type, JVMPI_EVENT_METHOD_ENTRY | JVMPI_EVENT_METHOD_EXIT) {
+            // SAFETY: an event of this type has this union member.
+            let method = unsafe { address((*event).u.method.method_id) };
+            self.method(own, event_type == JVMPI_EVENT_METHOD_EXIT, method);
+            return true;
+        }
+        let known = event_type & !JVMPI_REQUESTED_EVENT;
+        let number = if EventType::of(known).is_some() { known as u8 } else { tag::END };
+        self.put(shared, own, |write| {
+            if event_type & JVMPI_REQUESTED_EVENT != 0 {
+                write.out.byte(tag::REQUESTED);
+            }
+            write.out.byte(number);
+            write.state.begin(number);
+            // SAFETY: the event is as the VM has made it, and writing changes nothing of it.
+            unsafe { events::fields(write, event_type, &mut (*event).u) };
+        });
+        true
+    }
+
+    #[cold]
+    fn after_event(&self, shared: &Shared, own: &mut Own, number: u64, was_mute: bool) {
         if !own.mute {
             if own.count == number {
-                own.childless = number;
+                own.last_leaf_event = number;
             } else {
-                self.record(shared, own, Length::Short, &mut EncodeTag(tag::END));
+                self.tag(shared, own, tag::END);
             }
         }
         own.mute = was_mute;
@@ -288,7 +214,11 @@ impl ThreadBuffer {
     pub fn answer(&self, shared: &Shared, class_file: &[u8]) {
         self.own(|own| {
             if !own.mute {
-                self.record(shared, own, Length::Long, &mut EncodeAnswer(class_file));
+                self.record(shared, own, |write| {
+                    write.out.byte(tag::ANSWER);
+                    write.out.number(class_file.len() as u64);
+                    write.out.bytes(class_file);
+                });
             }
         });
     }
@@ -315,24 +245,22 @@ impl ThreadBuffer {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
                 return;
             }
-            let length = match function {
-                Function::GetCallTrace => {
-                    Length::ShortAnd(usize::try_from(details.trace.num_frames).unwrap_or(0) * FRAME)
-                }
-                Function::RawMonitorCreate
-                | Function::CreateSystemThread
-                | Function::SuspendThreadList
-                | Function::ResumeThreadList => Length::Long,
-                _ => Length::Short,
-            };
-            self.close_childless(shared, own);
+            self.close_leaf_event(shared, own);
             if function.has_place() {
                 self.place(shared, own);
             } else {
                 self.catch_up(shared, own);
             }
-            let mut call = EncodeCall { function, arguments, result, details };
-            self.record(shared, own, length, &mut call);
+            let (mut arguments, mut result, mut details) = (arguments, result, details);
+            self.record(shared, own, |write| {
+                let tag = tag::CALL + function as u8;
+                write.out.byte(tag);
+                write.state.begin(tag);
+                functions::arguments(write, function, &mut arguments);
+                functions::result(write, function, &mut result);
+                // SAFETY: the code that made the call has the details there.
+                unsafe { functions::details(write, function, &mut details) };
+            });
         });
     }
 
@@ -341,13 +269,13 @@ impl ThreadBuffer {
         self.function.store(function, Ordering::Relaxed);
         self.own(|own| {
             self.place(shared, own);
-            self.record(shared, own, Length::Short, &mut EncodeTag(tag::RUN));
+            self.tag(shared, own, tag::RUN);
         });
     }
 
     /// Records that it is over.
     pub fn end_run(&self, shared: &Shared) {
-        self.own(|own| self.record(shared, own, Length::Short, &mut EncodeTag(tag::END)));
+        self.own(|own| self.tag(shared, own, tag::END));
     }
 
     /// Returns true if the record of a method can be made as it is.
@@ -361,7 +289,7 @@ impl ThreadBuffer {
 
     /// Brings all that a record needs up to date; false if there is no room.
     fn prepare(&self, shared: &Shared, own: &mut Own, env: u64) -> bool {
-        if !self.make_room(shared, own, 0, false) {
+        if !self.make_room(shared, own, false) {
             return false;
         }
         self.begin_calls(shared, own);
@@ -400,51 +328,32 @@ impl ThreadBuffer {
         });
     }
 
-    fn other_event(
-        &self,
-        shared: &Shared,
-        own: &mut Own,
-        event_type: jint,
-        env: u64,
-        event: *mut JVMPI_Event,
-    ) -> bool {
-        self.make_room(shared, own, 0, true);
-        self.begin_calls(shared, own);
-        self.set_env(shared, own, env);
-        match event_type {
-            // An allocation comes before the next record that has a place; objects are freed and moved
-            // between GC_START and GC_FINISH. That order is enough.
-            JVMPI_EVENT_OBJECT_ALLOC | JVMPI_EVENT_OBJECT_FREE | JVMPI_EVENT_OBJECT_MOVE => {
-                self.catch_up(shared, own);
-                self.put(shared, own, Length::Short, &mut EncodeEvent(event))
-            }
-            _ => {
-                self.place(shared, own);
-                self.put(shared, own, Length::Long, &mut EncodeEvent(event))
-            }
-        }
-    }
-
     /// Records the beginning of the call that the event comes in.
     fn begin_calls(&self, shared: &Shared, own: &mut Own) {
-        if let Some((function, arguments)) = own.call.take()
+        if let Some((function, mut arguments)) = own.call.take()
             && !own.mute
         {
-            self.close_childless(shared, own);
-            self.record(shared, own, Length::Short, &mut EncodeBegin(function, arguments));
+            self.close_leaf_event(shared, own);
+            self.record(shared, own, |write| {
+                write.out.byte(tag::BEGIN);
+                write.out.byte(function as u8);
+                // Written like the call, because its record will have the same arguments.
+                write.state.begin(tag::CALL + function as u8);
+                functions::arguments(write, function, &mut arguments);
+            });
         }
     }
 
     /// The next records are no part of the last event.
-    fn close_childless(&self, shared: &Shared, own: &mut Own) {
-        if own.childless == own.count {
-            self.record(shared, own, Length::Short, &mut EncodeTag(tag::END));
+    fn close_leaf_event(&self, shared: &Shared, own: &mut Own) {
+        if own.last_leaf_event == own.count {
+            self.tag(shared, own, tag::END);
         }
     }
 
     fn set_env(&self, shared: &Shared, own: &mut Own, env: u64) {
         if own.state.env != env {
-            self.make_room(shared, own, 0, true);
+            self.make_room(shared, own, true);
             self.small(own, |state, out| {
                 out.byte(tag::ENV);
                 out.difference(state.env, env);
@@ -457,7 +366,7 @@ impl ThreadBuffer {
     fn catch_up(&self, shared: &Shared, own: &mut Own) {
         let order = shared.order.load(Ordering::Relaxed);
         if own.state.seen != order {
-            self.make_room(shared, own, 0, true);
+            self.make_room(shared, own, true);
             self.small(own, |state, out| {
                 out.byte(tag::SEEN);
                 out.number(order - state.seen);
@@ -469,7 +378,7 @@ impl ThreadBuffer {
     /// Gives the record behind a place in the order.
     fn place(&self, shared: &Shared, own: &mut Own) {
         let (place, time) = (shared.order.fetch_add(1, Ordering::Relaxed), now());
-        self.make_room(shared, own, 0, true);
+        self.make_room(shared, own, true);
         self.small(own, |state, out| {
             out.byte(tag::PLACE);
             out.number(place - state.seen);
@@ -478,67 +387,63 @@ impl ThreadBuffer {
         });
     }
 
-    fn record(&self, shared: &Shared, own: &mut Own, length: Length, record: &mut impl Encode) {
-        if self.put(shared, own, length, record) {
-            own.count += 1;
-        }
+    /// Makes a record that has only a tag.
+    fn tag(&self, shared: &Shared, own: &mut Own, tag: u8) {
+        self.record(shared, own, |write| write.out.byte(tag));
     }
 
-    /// Puts a record into the buffer; false if that is not possible.
-    fn put(
-        &self,
-        shared: &Shared,
-        own: &mut Own,
-        length: Length,
-        record: &mut impl Encode,
-    ) -> bool {
-        let more = match length {
-            Length::Short => 0,
-            Length::ShortAnd(more) => more,
-            Length::Long => usize::MAX,
-        };
-        if more <= CAPACITY - 2 * ROOM {
-            self.make_room(shared, own, more, true);
-            self.small(own, |state, out| record.encode(&mut Write { state, out }));
-            return true;
-        }
-        // It is made elsewhere first.
-        let mut bytes = Vec::new();
-        record.encode(&mut Write { state: &mut own.state, out: &mut bytes });
+    /// Makes a record and counts it.
+    fn record(&self, shared: &Shared, own: &mut Own, encode: impl FnOnce(&mut Write<'_, '_>)) {
+        self.put(shared, own, encode);
+        own.count += 1;
+    }
+
+    /// Puts a record of any length behind the bytes that are used.
+    fn put(&self, shared: &Shared, own: &mut Own, encode: impl FnOnce(&mut Write<'_, '_>)) {
+        self.make_room(shared, own, true);
+        let mut out = Out::new(self.unused());
+        encode(&mut Write { state: &mut own.state, out: &mut out });
+        let Out { used: length, more, .. } = out;
         let used = self.used.load(Ordering::Relaxed);
-        if used + bytes.len() <= CAPACITY - ROOM {
-            self.small(own, |_, out| out.bytes(&bytes));
-            return true;
+        if more.is_empty() {
+            self.used.store(used + length, Ordering::Release);
+            return;
         }
+        // The record is a chunk of its own.
         let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
         self.hand_over(shared, &mut handed, used, true);
-        let header = self.header(&handed, bytes.len());
-        shared.push(&header, &bytes, true);
+        let header = self.header(&handed, length + more.len());
+        shared.push(&header, &[&self.unused()[..length], &more], true);
         self.begin_anew(own, &mut handed);
-        true
+    }
+
+    /// Returns the bytes behind those that are used.
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "only the thread itself calls this, and keeps no earlier result"
+    )]
+    #[inline]
+    fn unused(&self) -> &mut [u8] {
+        let used = self.used.load(Ordering::Relaxed);
+        // SAFETY: no thread reads behind the used part, and only this thread writes.
+        unsafe {
+            slice::from_raw_parts_mut((*self.bytes.get()).as_mut_ptr().add(used), CAPACITY - used)
+        }
     }
 
     /// Writes at the end of what is used, where there is [`ROOM`].
     #[inline]
-    fn small<R>(&self, own: &mut Own, write: impl FnOnce(&mut State, &mut Room<'_>) -> R) -> R {
-        let used = self.used.load(Ordering::Relaxed);
-        // SAFETY: no thread reads behind the used part, and only this thread writes.
-        let bytes = unsafe {
-            slice::from_raw_parts_mut((*self.bytes.get()).as_mut_ptr().add(used), CAPACITY - used)
-        };
-        let mut room = Room { bytes, used: 0 };
-        let result = write(&mut own.state, &mut room);
-        let used = used + room.used;
-        self.used.store(used, Ordering::Release);
-        result
+    fn small(&self, own: &mut Own, write: impl FnOnce(&mut State, &mut Out<'_>)) {
+        let mut out = Out::new(self.unused());
+        write(&mut own.state, &mut out);
+        self.used.store(self.used.load(Ordering::Relaxed) + out.used, Ordering::Release);
     }
 
-    /// Makes room for a short record and `more` bytes. Returns false if there is none, which happens only if
-    /// `must` is false.
+    /// Makes room for a short record. Returns false if there is none, which happens only if `must` is false.
     #[inline]
-    fn make_room(&self, shared: &Shared, own: &mut Own, more: usize, must: bool) -> bool {
+    fn make_room(&self, shared: &Shared, own: &mut Own, must: bool) -> bool {
         let used = self.used.load(Ordering::Relaxed);
-        if used + more < CAPACITY - ROOM {
+        if used < CAPACITY - ROOM {
             return true;
         }
         if !must && shared.is_full.load(Ordering::Relaxed) {
@@ -558,7 +463,7 @@ impl ThreadBuffer {
             let header = self.header(handed, used - handed.bytes);
             // SAFETY: what is used is not written to any more, until the thread itself begins anew.
             let bytes = unsafe { &(&*self.bytes.get())[handed.bytes..used] };
-            if !shared.push(&header, bytes, must) {
+            if !shared.push(&header, &[bytes], must) {
                 return false;
             }
             handed.bytes = used;

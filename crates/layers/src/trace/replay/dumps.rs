@@ -1,12 +1,12 @@
 //! The values in dumps that differ in a replay: environments of threads, and raw monitors.
 
 use super::{Known, Replay};
-use crate::trace::fields::Field;
 use crate::trace::read::Event;
 use jvmpi_formats::dump::{
     Buffer, Classes, Frame, HeapWriter, Id, Kind, Level, Monitors, Record, Records, Root, Shape,
     Type, write_monitor,
 };
+use std::ptr::NonNull;
 
 /// Returns a heap dump with the environments of this process. None if nothing has to be changed.
 pub fn heap_dump(replay: &'static Replay, level: i32, bytes: &[u8]) -> Option<Box<[u8]>> {
@@ -95,17 +95,15 @@ pub struct ClassShape {
 impl ClassShape {
     /// Returns the shape of the class that a CLASS_LOAD describes.
     pub fn of(event: &Event) -> Self {
-        let (mut interfaces, mut statics, mut list) = (0, Vec::new(), "");
-        event.look(|name, field| match field {
-            Field::Number(count) if name == "num_interfaces" => interfaces = count as usize,
-            Field::List(_) => list = name,
-            Field::Text(Some(text)) if list == "statics" && name == "field_signature" => {
-                statics
-                    .extend(text.to_bytes().first().and_then(|first| Type::of_descriptor(*first)));
-            }
-            _ => {}
-        });
-        Self { interfaces, statics }
+        // SAFETY: the event was read as one of this type, with as many fields as it says.
+        let (class, statics) = unsafe {
+            let class = event.u.class_load;
+            let statics = (0..usize::try_from(class.num_static_fields).unwrap_or(0))
+                .filter_map(|i| NonNull::new((*class.statics.add(i)).field_signature))
+                .filter_map(|signature| Type::of_descriptor(*signature.as_ptr().cast()));
+            (class, statics.collect())
+        };
+        Self { interfaces: usize::try_from(class.num_interfaces).unwrap_or(0), statics }
     }
 }
 

@@ -19,7 +19,7 @@ mod tests;
 mod vm;
 
 use crate::trace::read::{Event, Trace};
-use crate::trace::text::Statistics;
+use crate::trace::stats::Statistics;
 use crate::trace::{event_name, statistics};
 use envs::Envs;
 use jni_sys::{JNI_OK, jint};
@@ -29,7 +29,6 @@ use order::Order;
 use player::Player;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
-use std::hash::RandomState;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,14 +74,13 @@ struct Known {
     codes: HashMap<u64, Arc<[u8]>>,
     class_of_method: HashMap<u64, u64>,
     thread_objects: HashMap<u64, u64>,
-    hashes: RandomState,
 }
 
 /// The CLASS_LOAD events of a class.
 struct Class {
-    /// Each event with another content than those before, by the hash of the content. Some agents keep the names, so
+    /// Each event with another content than those before, by its content. Some agents keep the names, so
     /// the events live as long as their class.
-    events: HashMap<u64, Arc<Event>>,
+    events: HashMap<Vec<u8>, Arc<Event>>,
     /// The last of them.
     last: Arc<Event>,
     shape: dumps::ClassShape,
@@ -93,12 +91,12 @@ impl Known {
     /// each time.
     fn told(&self, class: u64, event: &Event) -> Option<Arc<Event>> {
         let class = self.classes.get(&class)?;
-        class.events.get(&event.content(&self.hashes)).cloned()
+        class.events.get(&event.content()).cloned()
     }
 
     /// Keeps a CLASS_LOAD of the class, unless one with the same content is kept already.
     fn learn_class(&mut self, class: u64, event: Box<Event>) {
-        let content = event.content(&self.hashes);
+        let content = event.content();
         if self.classes.get(&class).is_some_and(|class| class.events.contains_key(&content)) {
             return;
         }

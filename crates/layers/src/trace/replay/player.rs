@@ -533,7 +533,7 @@ impl Player {
                     u.code_addr = code.as_ptr().cast_mut().cast();
                     // A damaged recording may have less code than it says.
                     u.code_size = u.code_size.min(jint::try_from(code.len()).unwrap_or(jint::MAX));
-                    event.memory.share(Arc::new(code));
+                    event.memory.share(code);
                 }
                 JVMPI_EVENT_COMPILED_METHOD_UNLOAD => {
                     let u = &mut event.u.compiled_method_unload;
@@ -542,7 +542,7 @@ impl Player {
                     // It is freed after the event.
                     if let Some(code) = code {
                         u.code_addr = code.as_ptr().cast_mut().cast();
-                        event.memory.share(Arc::new(code));
+                        event.memory.share(code);
                     }
                 }
                 _ => {}
@@ -621,11 +621,11 @@ fn free_class_file(event: &Event, u: &JVMPI_Event_u) {
 struct Translate(&'static Replay);
 
 impl Fields for Translate {
-    fn env(&mut self, _: &'static str, value: u64) -> u64 {
+    fn env(&mut self, value: u64) -> u64 {
         if value == 0 { 0 } else { address(self.0.envs.of(value).pointer()) }
     }
 
-    fn monitor(&mut self, _: &'static str, value: u64) -> u64 {
+    fn monitor(&mut self, value: u64) -> u64 {
         self.0
             .monitors
             .of(value)

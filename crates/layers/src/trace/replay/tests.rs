@@ -23,26 +23,22 @@ fn events(replay: &'static Replay) -> impl Iterator<Item = Box<Event>> {
     })
 }
 
-fn text(records: &mut Vec<u8>, text: &[u8]) {
-    records.byte(1);
-    records.number(text.len() as u64);
-    records.bytes(text);
-}
-
 /// Returns a CLASS_LOAD of class 8 whose predecessor in the records has the ID
 /// `before`.
 fn class_load(name: &[u8], before: u64) -> Vec<u8> {
-    let mut records = vec![JVMPI_EVENT_CLASS_LOAD as u8];
-    text(&mut records, name);
+    let mut records = Out::new(&mut []);
+    records.bytes(&[JVMPI_EVENT_CLASS_LOAD as u8, 1, name.len() as u8]);
+    records.bytes(name);
     // No source, interfaces, methods or fields.
     records.bytes(&[0; 5]);
     records.difference(before, 8);
-    records
+    records.more
 }
 
 #[test]
 fn machine_code_is_no_shorter_than_its_size() {
-    let mut records = vec![JVMPI_EVENT_COMPILED_METHOD_LOAD as u8];
+    let mut records = Out::new(&mut []);
+    records.byte(JVMPI_EVENT_COMPILED_METHOD_LOAD as u8);
     for (number, value) in [0x100, 0x2000, 4096].into_iter().enumerate() {
         // A method has a byte more, as it is none that was named before.
         records.bytes(&[0][..usize::from(number == 0)]);
@@ -51,7 +47,7 @@ fn machine_code_is_no_shorter_than_its_size() {
     records.number(3);
     records.bytes(&[0xc3; 3]);
     records.number(0);
-    let replay = replay_of(&[&records]);
+    let replay = replay_of(&[&records.more]);
     let event = &mut events(replay).next().unwrap();
     // SAFETY: the event has this type.
     let code = |event: &Event| unsafe { event.u.compiled_method_load };
@@ -79,7 +75,7 @@ fn damaged_monitor_dump_has_no_pointers_of_the_recorded_process() {
 #[test]
 fn unloaded_class_keeps_its_names_until_its_events_are_over() {
     let mut records = class_load(b"A", 0);
-    records.bytes(&class_load(b"A", 8));
+    records.extend(class_load(b"A", 8));
     let replay = replay_of(&[&records]);
     let mut events = events(replay);
     replay.known(|known| known.learn_class(8, events.next().unwrap()));
@@ -111,7 +107,7 @@ fn code_that_is_replaced_stays_until_its_event_is_over() {
 fn classes_are_kept_once_for_each_content() {
     let mut records = class_load(b"A", 0);
     for name in [b"A", b"B", b"A"] {
-        records.bytes(&class_load(name, 8));
+        records.extend(class_load(name, 8));
     }
     let replay = replay_of(&[&records]);
     let kept = replay.known(|known| {

@@ -1,0 +1,67 @@
+//! Counts the contents of a recording.
+
+use crate::trace::functions::Function;
+use crate::trace::read::{Record, Trace, TraceError};
+use jni_sys::jint;
+use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT};
+use std::collections::BTreeMap;
+
+/// The contents of a recording, counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// The number of events of each type.
+    pub events: BTreeMap<jint, u64>,
+    /// The number of calls of each function.
+    pub calls: BTreeMap<Function, u64>,
+    /// The threads that have recorded anything.
+    pub threads: usize,
+    /// Events that were not recorded.
+    pub dropped: u64,
+    /// The bytes of the file.
+    pub bytes: u64,
+    /// The time from the first record to the last, in nanoseconds.
+    pub time: u64,
+    /// The faults in the records of threads.
+    pub problems: Vec<TraceError>,
+}
+
+/// Counts what the recording consists of.
+#[must_use]
+pub fn statistics(trace: &Trace) -> Statistics {
+    let dropped = trace.threads().iter().map(|thread| thread.dropped);
+    let mut statistics = Statistics {
+        threads: trace.threads().len(),
+        dropped: dropped.fold(0, u64::saturating_add),
+        bytes: trace.size(),
+        ..Statistics::default()
+    };
+    let mut times: Option<(u64, u64)> = None;
+    // The most frequent events.
+    let [mut entries, mut exits] = [0; 2];
+    for thread in 0..trace.threads().len() {
+        let mut records = trace.records(thread);
+        for entry in records.by_ref() {
+            let (first, last) = times.get_or_insert((entry.time, entry.time));
+            (*first, *last) = ((*first).min(entry.time), (*last).max(entry.time));
+            match entry.record {
+                Record::Method { is_exit: false, .. } => entries += 1,
+                Record::Method { is_exit: true, .. } => exits += 1,
+                Record::Event(event) => {
+                    *statistics.events.entry(event.event_type).or_default() += 1;
+                }
+                Record::Call(call) => *statistics.calls.entry(call.function).or_default() += 1,
+                Record::Begin(..) | Record::Run | Record::End | Record::Answer(_) => {}
+            }
+        }
+        statistics.problems.extend(records.problem().cloned());
+    }
+    for (event_type, count) in
+        [(JVMPI_EVENT_METHOD_ENTRY, entries), (JVMPI_EVENT_METHOD_EXIT, exits)]
+    {
+        if count > 0 {
+            *statistics.events.entry(event_type).or_default() += count;
+        }
+    }
+    statistics.time = times.map_or(0, |(first, last)| last - first);
+    statistics
+}
