@@ -20,9 +20,10 @@ use crate::sync::announcements::Replay;
 use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use crate::translate::allocations;
+use crate::translate::announce::{self, ClassFor};
 use crate::translate::frames::hidden_frames;
+use crate::translate::heap_objects;
 use crate::translate::heap_objects::Unannounced;
-use crate::translate::{classes as class_events, heap_objects};
 use jni_sys::{jclass, jint};
 use jvmpi_formats::dump::{Buffer, Id, Level};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_HEAP_DUMP, JVMPI_Event_heap_dump};
@@ -82,7 +83,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
         }
     };
     for class in walk.classes() {
-        class_events::announce_in_dump(jni, agent, thread, class);
+        announce::class(jni, agent, thread, class, ClassFor::Dump);
     }
     heap_objects::announce_found(jni, agent, thread, &unannounced);
     let stacks = Stacks::of(jni, agent, thread, &suspended);

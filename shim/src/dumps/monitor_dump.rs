@@ -3,7 +3,7 @@
 use super::locked::Snapshots;
 use super::stacks::Stacks;
 use super::stop_the_world::{StopTheWorld, SuspendedThread};
-use crate::classes;
+use crate::classes::{self, Linking};
 use crate::gc::gate::NoGc;
 use crate::gc::heap_walk;
 use crate::gc::lookup;
@@ -15,8 +15,8 @@ use crate::records::ids::{Supply, Tag};
 use crate::records::virtual_thread;
 use crate::sync::{raw_monitors, tagging};
 use crate::threads::{self, Thread};
+use crate::translate::announce;
 use crate::translate::frames::hidden_frames;
-use crate::translate::objects;
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_formats::dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jvmpi_jvmti_sys::{
@@ -94,7 +94,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         for Java { object, .. } in &java {
             // The agent gets the object's ID even if the object cannot be announced.
             if let Some(object) = lookup::object(jni, *object) {
-                let _ = objects::announce(jni, agent, thread, object);
+                let _ = announce::object(jni, agent, thread, object, Linking::Jdk);
                 jni.delete_local(object);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::layouts;
 use super::record::{self, Reader};
-use crate::classes;
+use crate::classes::{self, Linking};
 use crate::gc::deaths;
 use crate::gc::gate::NoGc;
 use crate::gc::lookup;
@@ -17,7 +17,8 @@ use crate::records::layout::Layout;
 use crate::sync::tagging;
 use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
-use crate::translate::{classes as class_events, heap_objects, objects};
+use crate::translate::announce::{self, ClassFor};
+use crate::translate::heap_objects;
 use jni_sys::{jclass, jint, jlong, jobject};
 use jvmpi_formats::dump::Buffer;
 use jvmpi_jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PRIMITIVE};
@@ -60,7 +61,7 @@ fn make(
     let class_object = jni.class_of(object);
     let (class, layout) =
         readable(jni, classes::of(jni, class_object).map_err(failed)?, class_object)?;
-    class_events::announce_in_dump(jni, agent, thread, &class);
+    announce::class(jni, agent, thread, &class, ClassFor::Dump);
     let listener = heap_objects::listener(agent, thread);
     let name = |object| {
         let id = tagging::id_of(object)?;
@@ -68,7 +69,7 @@ fn make(
             return Ok(0);
         }
         if listener.is_some() {
-            objects::announce(jni, agent, thread, object)?;
+            announce::object(jni, agent, thread, object, Linking::Jdk)?;
         }
         Ok(id.addr())
     };
@@ -82,7 +83,7 @@ fn make(
         return record::mirror(id.addr(), class.id().addr(), &layout).map_err(failed);
     }
     let (class, layout) = readable(jni, classes::of(jni, object).map_err(failed)?, object)?;
-    class_events::announce_in_dump(jni, agent, thread, &class);
+    announce::class(jni, agent, thread, &class, ClassFor::Dump);
     let loader = jvm::get().jvmti.class_loader(object).map_err(failed)?;
     let is_array = status & JVMTI_CLASS_STATUS_ARRAY as jint != 0;
     // Classes of the boot loader have neither signers nor a protection domain.

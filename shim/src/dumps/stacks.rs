@@ -4,8 +4,8 @@ use super::stop_the_world::SuspendedThread;
 use crate::jvm::Jni;
 use crate::records::agents::Agent;
 use crate::threads::Thread;
+use crate::translate::announce::{self, ClassFor};
 use crate::translate::frames::Resolver;
-use crate::translate::{classes as class_events, threads as thread_events};
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
 
@@ -25,12 +25,12 @@ impl Stacks {
     /// thread. If it would not get that event now, threads are announced to it as if it had requested the event.
     pub fn of(jni: Jni, agent: &Agent, current: &Thread, suspended: &[SuspendedThread]) -> Self {
         for SuspendedThread { thread, .. } in suspended {
-            thread_events::announce(jni, agent, current, thread);
+            announce::thread(jni, agent, current, thread);
         }
         let has_wanted = agent.has_wanted(JVMPI_EVENT_THREAD_START);
         for SuspendedThread { thread, .. } in suspended {
             if has_wanted && !thread.announced.to(agent) {
-                thread_events::define(jni, agent, current, thread);
+                announce::thread_as_requested(jni, agent, current, thread);
             }
         }
         // A thread that has ended meanwhile cannot be announced.
@@ -51,7 +51,7 @@ impl Stacks {
             let mut resolver = Resolver::default();
             for frame in frames {
                 if let Some(class) = frame.class() {
-                    class_events::announce_in_dump(jni, agent, current, class);
+                    announce::class(jni, agent, current, class, ClassFor::Dump);
                 }
                 let shown = resolver.show(jni, agent, current, frame);
                 numbers.push(shown.map(|_| trace.len() as u32));

@@ -1,12 +1,13 @@
 //! GetThreadObject, GetMethodClass, jobjectID2jobject and jobject2jobjectID.
 
-use crate::classes::method_classes;
+use crate::classes::{Linking, method_classes};
 use crate::gc::lookup;
 use crate::records::agents::Agent;
 use crate::records::phase;
+use crate::sync::tagging;
 use crate::threads;
 use crate::threads::Thread;
-use crate::translate::objects;
+use crate::translate::announce;
 use jni_sys::{JNIEnv, jmethodID, jobject};
 use jvmpi_sys::jobjectID;
 use std::ptr;
@@ -45,7 +46,9 @@ pub fn id(agent: &Agent, object: jobject) -> jobjectID {
             return None;
         }
         let (jni, thread) = threads::current_attached()?;
-        objects::announce(jni, agent, &thread, object).ok()
+        let known = announce::object(jni, agent, &thread, object, Linking::Jdk).ok()?;
+        // The agent gets the ID even if the object cannot be announced.
+        if known.is_null() { tagging::id_of(object).ok() } else { Some(known) }
     };
     id().unwrap_or(ptr::null_mut())
 }

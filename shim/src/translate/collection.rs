@@ -1,6 +1,6 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
-use super::{allocations, arenas as arena_events};
+use super::{allocations, definitions};
 use crate::classes::{method_numbers, unloading};
 use crate::gc::arenas::{self, Changes, Move};
 use crate::gc::lookup;
@@ -67,7 +67,7 @@ impl Listener {
     fn announce(&self, thread: &Thread, arena: jint) {
         if self.agent.wants(JVMPI_EVENT_ARENA_NEW) {
             announcements::once(arenas::announced(arena), self.agent, || {
-                self.send(thread, JVMPI_EVENT_ARENA_NEW, arena_events::event(arena));
+                self.send(thread, JVMPI_EVENT_ARENA_NEW, definitions::arena(arena));
             });
         }
     }

@@ -1,6 +1,6 @@
 //! COMPILED_METHOD_LOAD and COMPILED_METHOD_UNLOAD.
 
-use super::classes;
+use super::announce::{self, ClassFor};
 use super::send;
 use crate::boundary::guard;
 use crate::classes::compiled;
@@ -51,7 +51,7 @@ pub unsafe extern "system" fn compiled_method_load(
             if replayed_to.is_some_and(|index| index != agent.index) {
                 continue;
             }
-            classes::announce(jni, agent, &thread, &record.class);
+            announce::class(jni, agent, &thread, &record.class, ClassFor::EVENT);
             // The VM reports code some time after creating it, so a replay may already have
             // reported it.
             if compiled::mark_announced(code_addr.addr(), method, agent) {

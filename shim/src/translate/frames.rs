@@ -1,6 +1,6 @@
 //! Selects the frames of call traces that agents see, and converts them.
 
-use super::classes;
+use super::announce::{self, ClassFor};
 use crate::classes::method_classes;
 use crate::classes::methods::{self, Boundary, Method};
 use crate::classes::seen_frames::SeenFrames;
@@ -226,7 +226,7 @@ impl Resolver {
         frame: Option<(&Method, jint)>,
     ) -> Option<JVMPI_CallFrame> {
         let (method, lineno) = frame?;
-        classes::announce(jni, agent, current, &method.class);
+        announce::class(jni, agent, current, &method.class, ClassFor::EVENT);
         Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }
 

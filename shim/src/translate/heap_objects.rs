@@ -1,7 +1,7 @@
 //! OBJECT_ALLOC for objects that a heap walk finds.
 
 use super::allocations;
-use super::objects::{event, event_of, knows_elements};
+use super::announce;
 use super::send;
 use crate::classes;
 use crate::classes::Linking;
@@ -58,15 +58,17 @@ pub struct Unannounced {
 pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unannounced]) {
     for object in objects {
         let u = match classes::by_id(object.class) {
-            Some(class) if !knows_elements(jni, agent, thread, &class, Linking::Any) => {
+            Some(class) if !announce::elements(jni, agent, thread, &class, Linking::Any) => {
                 take_back(jni, agent, object.tag);
                 None
             }
-            Some(class) => Some(event(jni, agent, thread, &class, object.tag, object.size)),
+            Some(class) => {
+                Some(announce::alloc(jni, agent, thread, &class, object.tag, object.size))
+            }
             // The class was loaded after all others were identified.
             None => jni.frame(16, |jni| {
                 let found = lookup::object(jni, object.tag.id())?;
-                event_of(jni, agent, thread, found, object.tag).ok()
+                announce::alloc_of(jni, agent, thread, found, object.tag).ok()
             }),
         };
         if let Some(u) = u {

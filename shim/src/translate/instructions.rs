@@ -1,6 +1,7 @@
 //! INSTRUCTION_START.
 
-use super::{classes as class_events, send};
+use super::announce::{self, ClassFor};
+use super::send;
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
@@ -82,7 +83,7 @@ fn post_to_all(jni: Jni, method: jint, event: impl Fn(jmethodID) -> JVMPI_Event_
     short_cut::prepare(jni, &thread, method as usize, |method| {
         thread.in_flight.while_tracking(|| {
             for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
-                class_events::announce(jni, agent, &thread, method.class);
+                announce::class(jni, agent, &thread, method.class, ClassFor::EVENT);
                 send::to(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, event(method.id));
             }
         });

@@ -1,14 +1,15 @@
 //! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST and DATA_RESET_REQUEST, and the announcements when the VM is ready.
 
+use super::announce::{self, ClassFor};
 use super::callback::callback;
 use super::{
-    arenas, blocking, class_files, classes, collection, compiled, heap_objects, send,
-    subscriptions, threads as thread_events,
+    blocking, class_files, classes, collection, compiled, entries, heap_objects, send,
+    subscriptions,
 };
 use crate::boundary::guard;
 use crate::classes as class_records;
-use crate::classes::{method_numbers, methods};
-use crate::gc::{collections, gate};
+use crate::classes::{Linking, method_numbers, methods};
+use crate::gc::{arenas, collections, gate};
 use crate::jvm::{self, Jni};
 use crate::records::agents::{self, Agent};
 use crate::records::phase::{self, Phase};
@@ -32,6 +33,7 @@ pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jth
 pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     threads::locate_environments(jni);
     let thread = threads::started(jni);
+    let _ = announce::SEND_DEFERRED.set(entries::send_held);
     if phase::advance(Phase::Replaying) {
         collections::start(jni, collection::play);
         if blocking::parking_is_reported() {
@@ -39,8 +41,8 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
         }
     }
     for agent in agents {
-        thread_events::announce(jni, agent, &thread, &thread);
-        arenas::announce_all(agent, &thread);
+        announce::thread(jni, agent, &thread, &thread);
+        arenas::all().for_each(|arena| announce::arena(jni, agent, &thread, arena));
     }
     show_class_files(jni, agents, &thread);
     if let Err(error) = subscriptions::update() {
@@ -74,7 +76,7 @@ fn show_class_files(jni: Jni, agents: &'static [Agent], thread: &Thread) {
 /// Sends the defining events of existing classes, objects and other threads.
 fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
     if agent.wants(JVMPI_EVENT_CLASS_LOAD) {
-        classes::replay(jni, agent, thread);
+        classes::announce_all(jni, agent, thread, ClassFor::Event(Linking::Boot));
     }
     if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
         heap_objects::replay(jni, agent, thread);
@@ -91,7 +93,7 @@ fn replay_threads(jni: Jni, agent: &Agent, thread: &Thread) {
     jni.frame(jvm::LARGE_FRAME, |jni| {
         let Ok(all) = jvm::get().jvmti.all_threads() else { return };
         for other in all.iter().filter_map(|object| threads::discover(jni, *object)) {
-            thread_events::announce(jni, agent, thread, &other);
+            announce::thread(jni, agent, thread, &other);
         }
     });
 }
@@ -104,8 +106,10 @@ pub unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
 fn shut_down(jni: Jni) {
     let thread = threads::current(jni);
     classes::announce_loaded(jni, &thread);
+    // The handler may disable CLASS_LOAD and request dumps, which name classes that the VM has not reported. JDK 21 reports
+    // no class that is loaded while a virtual thread leaves its carrier.
     for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD) {
-        classes::announce_unreported(jni, agent, &thread);
+        classes::announce_all(jni, agent, &thread, ClassFor::ShutDown);
     }
     // Agents hold their locks from GC_START to GC_FINISH.
     if !collections::between(|| phase::advance(Phase::ShuttingDown)) {

@@ -1,45 +1,31 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
-use super::{classes as class_events, construction, frames, objects, send};
+use super::announce::{self, ClassFor};
+use super::entries::{note_entry, send_entry, send_held, send_left};
+use super::{frames, send};
 use crate::boundary::guard;
-use crate::classes::method_numbers::{self, NumberedMethod};
+use crate::classes::method_numbers;
 use crate::jvm::{GlobalRef, Jni};
 use crate::lock::Memo;
 use crate::notify::short_cut;
 use crate::records::agents::{self, Agent, OnlyListener};
+use crate::sync::{announcements, tagging};
 use crate::threads::{self, Thread};
 use jni_sys::{jboolean, jint, jmethodID, jobject};
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
-    JVMPI_Event_method, JVMPI_Event_method_entry2,
+    JVMPI_Event_method, JVMPI_Event_method_entry2, jobjectID,
 };
 use std::ptr;
-
-/// The object on which an entered method was called.
-#[derive(Clone, Copy)]
-enum Receiver {
-    /// No agent has enabled METHOD_ENTRY2.
-    None,
-    /// This object. NULL if the method is static, or a constructor whose object could not be found.
-    Known(jobject),
-}
-
-/// Records an entry that is sent to the agent, if METHOD_EXIT is to follow.
-#[inline]
-fn note_entry(thread: &Thread, agent: &Agent, number: jint, method: jmethodID) {
-    if agent.gets_exits() {
-        thread.calls.enter(agent, number as u32, method);
-    }
-}
 
 /// Reports a method entry for which no agent needs the receiver.
 #[inline]
 pub fn entered(jni: Jni, number: jint) {
-    enter(jni, number, Receiver::None);
+    enter(jni, number, ptr::null_mut());
 }
 
 #[inline(always)]
-fn enter(jni: Jni, number: jint, receiver: Receiver) {
+fn enter(jni: Jni, number: jint, receiver: jobject) {
     let sent = short_cut::with(OnlyListener::Entry, |way| {
         let method_id = way.method(number)?;
         note_entry(way.thread(), way.agent(), number, method_id);
@@ -54,11 +40,10 @@ fn enter(jni: Jni, number: jint, receiver: Receiver) {
 /// Reports the entry of a method other than a constructor. The receiver of a static method is NULL.
 #[inline]
 pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
-    let known = Receiver::Known(receiver);
     let sent = short_cut::with(OnlyListener::Entry2, |way| {
         let (thread, agent) = (way.thread(), way.agent());
         let method_id = way.method(number)?;
-        let obj_id = objects::receiver_known_to(agent, thread, receiver, way.epoch)?;
+        let obj_id = receiver_known_to(agent, thread, receiver, way.epoch)?;
         note_entry(thread, agent, number, method_id);
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
             way.send(JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
@@ -73,68 +58,49 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
         Some(())
     });
     if sent.is_none() {
-        entered_on(jni, number, known);
+        entered_on(jni, number, receiver);
     }
+}
+
+/// Returns the object's ID if the object is announced to the agent, NULL for NULL, and None otherwise.
+#[inline]
+fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
+    let tag = tagging::tag(object).ok()?;
+    let is_known = || tag.is_announced_to(agent) && !announcements::is_replaying(agent);
+    (object.is_null() || is_known()).then(|| tag.id())
+}
+
+/// Returns the same as [`known_to`], for an object that this thread calls a method on. The thread caches the
+/// IDs of such objects for one `epoch`. `object` must be a local reference.
+#[inline]
+fn receiver_known_to(
+    agent: &Agent,
+    thread: &Thread,
+    object: jobject,
+    epoch: u64,
+) -> Option<jobjectID> {
+    // Virtual threads have no such cache: there may be a million of them.
+    if object.is_null() || thread.is_virtual() || announcements::is_replaying(agent) {
+        return known_to(agent, object);
+    }
+    thread.receivers.id(object, epoch, || known_to(agent, object))
 }
 
 #[cold]
 #[inline(never)]
-fn entered_on(jni: Jni, number: jint, receiver: Receiver) {
+fn entered_on(jni: Jni, number: jint, receiver: jobject) {
     guard((), || entered_the_long_way(jni, number, receiver));
 }
 
-fn entered_the_long_way(jni: Jni, number: jint, receiver: Receiver) {
+fn entered_the_long_way(jni: Jni, number: jint, receiver: jobject) {
     let thread = threads::current(jni);
     if !short_cut::is_reportable(&thread) {
         return;
     }
-    construction::send_held(jni, &thread);
+    send_held(jni, &thread);
     short_cut::prepare(jni, &thread, number as usize, |method| {
         thread.in_flight.while_tracking(|| send_entry(jni, &thread, method, number, receiver));
     });
-}
-
-/// Reports the entry of a constructor on this object, NULL if unknown, with `frames` frames inside it. The
-/// entry was deferred until the object was announced.
-pub fn constructor_held(jni: Jni, thread: &Thread, number: jint, object: jobject, frames: usize) {
-    method_numbers::with(jni, number as usize, |method| {
-        let receiver = Receiver::Known(object);
-        thread.in_flight.while_hiding(frames, || send_entry(jni, thread, method, number, receiver));
-    });
-}
-
-fn send_entry(
-    jni: Jni,
-    thread: &Thread,
-    method: NumberedMethod<'_>,
-    number: jint,
-    receiver: Receiver,
-) {
-    for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
-        class_events::announce(jni, agent, thread, method.class);
-        note_entry(thread, agent, number, method.id);
-        let u = JVMPI_Event_method { method_id: method.id };
-        send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
-    }
-    if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
-        enter2(jni, thread, method, receiver);
-    }
-}
-
-fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: Receiver) {
-    let receiver = match receiver {
-        Receiver::None => ptr::null_mut(),
-        Receiver::Known(object) => object,
-    };
-    for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
-        let announced = objects::announce_if_possible(jni, agent, thread, receiver);
-        let obj_id = announced.unwrap_or(ptr::null_mut());
-        let method_entry2 = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
-        thread.current_object.with(obj_id, receiver, || {
-            let u = method_entry2;
-            send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY2, u);
-        });
-    }
 }
 
 /// Reports that a method is about to be left, by return or by exception.
@@ -161,7 +127,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     if !short_cut::is_reportable(&thread) {
         return;
     }
-    construction::send_left(jni, &thread);
+    send_left(jni, &thread);
     short_cut::prepare(jni, &thread, number as usize, |method| {
         let u = JVMPI_Event_method { method_id: method.id };
         for agent in agents::all() {
@@ -169,7 +135,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
             let lost = |method| exit_lost(jni, &thread, agent, method);
             let was_entered = thread.calls.exit(agent, number as u32, known, lost);
             if was_entered || !agent.hears_of_entries() {
-                class_events::announce(jni, agent, &thread, method.class);
+                announce::class(jni, agent, &thread, method.class, ClassFor::EVENT);
                 thread.in_flight.while_tracking(|| {
                     send::to(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
                 });
@@ -215,7 +181,7 @@ fn caught_after_losses(jni: Jni, number: jint, constructs: bool, overflow: Optio
     if !short_cut::is_reportable(&thread) {
         return;
     }
-    construction::send_left(jni, &thread);
+    send_left(jni, &thread);
     // Only calls that are still open can have been left without a report.
     let calls = &thread.calls;
     let may_be_left = constructs || overflow.is_some_and(|error| calls.is_new_overflow(jni, error));

@@ -1,7 +1,7 @@
 //! Turns JVMTI callbacks into JVMPI events, one file per group of events.
 
 pub mod allocations;
-pub mod arenas;
+pub mod announce;
 pub mod blocking;
 mod bound_natives;
 mod callback;
@@ -11,7 +11,8 @@ pub mod classes;
 pub mod collection;
 mod combiner;
 pub mod compiled;
-pub mod construction;
+mod definitions;
+mod entries;
 pub mod frames;
 pub mod heap_objects;
 pub mod instructions;

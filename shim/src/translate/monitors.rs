@@ -5,7 +5,7 @@
 
 use super::callback::callback;
 use super::frames;
-use super::objects::post_about;
+use super::send;
 use crate::classes::{method_numbers, methods};
 use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
 use crate::lock::Memo;
@@ -59,7 +59,7 @@ fn contended_enter(jni: Jni, thread: &Thread, object: jobject) {
     let Ok(id) = tagging::id_of(object) else { return };
     // Registered first: the owner may leave while the event is still in flight.
     contention::enter(jni, &thread.waits, id);
-    if !post_about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor) {
+    if !send::about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor) {
         contention::entered(jni, &thread.waits, id);
     }
 }
@@ -68,7 +68,7 @@ fn contended_enter(jni: Jni, thread: &Thread, object: jobject) {
 fn contended_entered(jni: Jni, thread: &Thread, object: jobject) {
     let Ok(id) = tagging::id_of(object) else { return };
     if contention::entered(jni, &thread.waits, id) {
-        post_about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
+        send::about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
     }
 }
 
@@ -87,10 +87,10 @@ pub unsafe extern "system" fn monitor_wait(
         }
         let body = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
         let is_sent = blocks(jni, waiting)
-            && post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
+            && send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
         // A wait releases the monitor completely, however often the thread has entered it, unless it is interrupted.
         if is_awaited(object) && !is_interrupted() {
-            post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+            send::about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
         if is_sent {
             thread.waits.begin();
@@ -110,7 +110,7 @@ pub unsafe extern "system" fn monitor_waited(
     let waited = |jni| {
         let Some(thread) = reported_waiter(jni, waiting) else { return };
         if let Some(waited) = thread.waits.end() {
-            post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
+            send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
         }
         // A notifying thread owns the monitor, so this one has to wait for it. After a timeout or an interrupt
         // the VM itself reports a wait for the monitor.
@@ -152,7 +152,7 @@ pub fn parking(jni: Jni, time: Duration) -> bool {
     }
     jni.frame(8, |jni| {
         let Some(blocker) = blocker(jni) else { return false };
-        post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, blocker, wait(rounded_up(time)));
+        send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, blocker, wait(rounded_up(time)));
         thread.waits.begin();
         true
     })
@@ -164,7 +164,7 @@ pub fn parked(jni: Jni) {
     let Some(waited) = thread.waits.end() else { return };
     jni.frame(8, |jni| {
         if let Some(blocker) = blocker(jni) {
-            post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, blocker, wait(waited));
+            send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, blocker, wait(waited));
         }
     });
 }
@@ -202,7 +202,7 @@ pub fn sleeping(jni: Jni, time: Duration) -> bool {
     if !notify::is_reported(&thread) {
         return false;
     }
-    post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), wait(rounded_up(time)));
+    send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), wait(rounded_up(time)));
     thread.waits.begin();
     true
 }
@@ -212,7 +212,7 @@ pub fn slept(jni: Jni) {
     let thread = threads::current(jni);
     let Some(slept) = thread.waits.end() else { return };
     jni.frame(8, |jni| {
-        post_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, ptr::null_mut(), wait(slept));
+        send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, ptr::null_mut(), wait(slept));
     });
 }
 
@@ -225,7 +225,7 @@ pub fn leaving(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
     if notify::is_reported(&thread) && lets_go(jni, &thread, object) {
         thread.in_flight.while_tracking(|| {
-            post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+            send::about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         });
     }
 }
@@ -261,7 +261,7 @@ fn leaving_natively(jni: Jni, object: jobject, is_last: impl FnOnce(Jni, &Thread
     let thread = threads::current(jni);
     jni.frame(8, |jni| {
         if notify::is_reported(&thread) && is_last(jni, &thread) {
-            post_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+            send::about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
     });
 }

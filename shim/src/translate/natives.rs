@@ -1,7 +1,7 @@
 //! The natives of the Tracker (the probe class), which rewritten code calls to report events.
 
 use super::{
-    blocking, bound_natives, construction, instructions, methods, monitors, objects, receivers,
+    blocking, bound_natives, entries, instructions, methods, monitors, objects, receivers,
     virtual_threads,
 };
 use crate::boundary::guard;
@@ -130,7 +130,7 @@ natives! {
     /// A method is entered and no agent needs the receiver.
     fn enter(number: jint) -> methods::entered;
     /// A constructor is entered; its object is announced before the entry is reported.
-    fn enter_constructor(number: jint) => construction::entered;
+    fn enter_constructor(number: jint) => entries::entered;
     /// A method is entered. The receiver is NULL for a static method.
     fn enter_with(number: jint, receiver: jobject) => methods::entered_with;
     /// A method is left.

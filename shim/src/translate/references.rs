@@ -1,6 +1,5 @@
 //! JNI_GLOBALREF_ALLOC and FREE, JNI_WEAK_GLOBALREF_ALLOC and FREE.
 
-use super::objects;
 use super::send;
 use crate::classes::references::{self, Kind};
 use crate::jvm::Jni;
@@ -37,7 +36,7 @@ pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
         return;
     }
     jni.frame(8, |jni| {
-        objects::post_about(jni, &thread, alloc(kind), object, |agent, obj_id| {
+        send::about(jni, &thread, alloc(kind), object, |agent, obj_id| {
             references::mark_announced(kind, reference, agent);
             JVMPI_Event_jni_globalref_alloc { obj_id, ref_id: reference }
         });

@@ -1,12 +1,13 @@
 //! Sends an event of the current thread, after the events that must precede it.
 
-use super::{construction, threads};
+use super::announce;
+use crate::classes::Linking;
 use crate::jvm::Jni;
 use crate::notify::Delivery;
 use crate::records::agents::Agent;
 use crate::threads::Thread;
-use jni_sys::jint;
-use jvmpi_sys::{EventBody, JVMPI_EVENT_THREAD_START};
+use jni_sys::{jint, jobject};
+use jvmpi_sys::{EventBody, jobjectID};
 
 /// Sends an event to every agent that has enabled it.
 pub fn to_all<A: EventBody>(jni: Jni, thread: &Thread, event_type: jint, body: A) {
@@ -30,38 +31,30 @@ pub fn to<A: EventBody>(jni: Jni, agent: &Agent, thread: &Thread, event_type: ji
 /// Sends the event of a delivery to one of its agents. Returns the event data, which the agent may have changed.
 #[inline]
 pub fn with<A: EventBody>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, body: A) -> A {
-    precede(jni, delivery, agent);
+    announce::before(jni, delivery, agent);
     delivery.send(agent, body)
 }
 
-/// Does the same as [`with`], but the event has the flag of a requested event.
-pub fn as_requested<A: EventBody>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, body: A) -> A {
-    precede(jni, delivery, agent);
-    delivery.send_as_requested(agent, body)
-}
-
-/// Does the same as [`to`], but names another thread, which must be live.
-pub fn to_as<A: EventBody>(
+/// Sends an event of the current thread about an object, after announcing the object. `body` builds the event
+/// body for an agent from the object's ID. Returns false if an agent gets no event because the object is a
+/// Class object that cannot be announced yet.
+pub fn about<A: EventBody>(
     jni: Jni,
-    agent: &Agent,
     thread: &Thread,
-    other: &Thread,
     event_type: jint,
-    body: A,
-) {
-    if let Some(delivery) = Delivery::begin_to(agent, thread, event_type) {
-        precede(jni, &delivery, agent);
-        threads::announce(jni, agent, thread, other);
-        delivery.send_as(agent, other.env(), body);
+    object: jobject,
+    body: impl Fn(&Agent, jobjectID) -> A,
+) -> bool {
+    let Some(delivery) = Delivery::begin(thread, event_type) else { return true };
+    let mut is_sent = true;
+    for agent in delivery.agents().iter() {
+        match announce::object(jni, agent, thread, object, Linking::Boot) {
+            Ok(id) if id.is_null() && !object.is_null() => is_sent = false,
+            Ok(id) => thread.current_object.with(id, object, || {
+                with(jni, &delivery, agent, body(agent, id));
+            }),
+            Err(error) => log::debug!("the object of an event is not announced: {error}"),
+        }
     }
-}
-
-/// Sends the events that the agent must get before any other event of the thread.
-#[inline]
-fn precede(jni: Jni, delivery: &Delivery<'_>, agent: &Agent) {
-    let thread = delivery.thread();
-    construction::send_held(jni, thread);
-    if delivery.event_type() != JVMPI_EVENT_THREAD_START {
-        threads::announce(jni, agent, thread, thread);
-    }
+    is_sent
 }

@@ -1,18 +1,22 @@
-//! METHOD_ENTRY and METHOD_ENTRY2 of constructors, which are deferred until their object is
-//! announced.
+//! Sends METHOD_ENTRY and METHOD_ENTRY2. The entries of constructors are deferred until their object is announced.
 
-use super::{allocations, frames, methods as method_events, objects, receivers};
-use crate::classes::{method_numbers, methods};
+use super::announce::{self, ClassFor};
+use super::{allocations, frames, receivers, send};
+use crate::classes::method_numbers::{self, NumberedMethod};
+use crate::classes::{Linking, methods};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
-use crate::records::agents;
+use crate::records::agents::{self, Agent};
 use crate::records::construction::{Chain, Signature};
 use crate::records::ids::Tag;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
-use jni_sys::{jint, jobject};
+use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_jvmti_sys::jvmtiFrameInfo;
-use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC};
+use jvmpi_sys::{
+    JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC,
+    JVMPI_Event_method, JVMPI_Event_method_entry2,
+};
 use std::ptr;
 
 /// Handles the entry of a constructor.
@@ -73,7 +77,7 @@ pub fn send_held(jni: Jni, thread: &Thread) {
 #[inline]
 pub fn send_left(jni: Jni, thread: &Thread) {
     if thread.held.any() {
-        send(jni, thread, &thread.held.take(), ptr::null_mut(), 0);
+        send_chain(jni, thread, &thread.held.take(), ptr::null_mut(), 0);
     }
 }
 
@@ -94,7 +98,7 @@ fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) 
         if found.is_some() && allocations::by_bytecode() && tagging::tag(object) == Ok(Tag::NONE) {
             thread.unconstructed.add();
         }
-        send(jni, thread, &chain, object, frame.unwrap_or(0));
+        send_chain(jni, thread, &chain, object, frame.unwrap_or(0));
     });
 }
 
@@ -124,25 +128,69 @@ fn frame_of(jni: Jni, number: u32) -> Option<usize> {
 /// Sends the entries of constructors on this object; NULL if it is unknown. `frame` is the frame of
 /// the last constructor. The object is announced first, with a stack trace that omits the
 /// constructors' frames.
-pub fn send(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: usize) {
+pub fn send_chain(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, frame: usize) {
     let numbers = chain.numbers();
     let Some(outermost) = chain.class() else { return };
     // This reference keeps the constructors' classes loaded.
     let Some(class) = outermost.object(jni) else { return };
     if !object.is_null() {
-        thread.in_flight.while_hiding(frame + numbers.len(), || announce(jni, thread, object));
+        thread
+            .in_flight
+            .while_hiding(frame + numbers.len(), || announce_object(jni, thread, object));
     }
     for (i, number) in numbers.iter().enumerate() {
         let inside = numbers.len() - 1 - i;
-        method_events::constructor_held(jni, thread, *number as jint, object, frame + inside);
+        method_numbers::with(jni, *number as usize, |method| {
+            let send = || send_entry(jni, thread, method, *number as jint, object);
+            thread.in_flight.while_hiding(frame + inside, send);
+        });
     }
     jni.delete_local(class);
 }
 
 /// Announces the object to agents that have enabled OBJECT_ALLOC or METHOD_ENTRY2.
-fn announce(jni: Jni, thread: &Thread, object: jobject) {
+fn announce_object(jni: Jni, thread: &Thread, object: jobject) {
     let concerns = [JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_METHOD_ENTRY2];
     for agent in agents::all().iter().filter(|a| concerns.iter().any(|event| a.wants(*event))) {
-        let _ = objects::announce(jni, agent, thread, object);
+        let _ = announce::object(jni, agent, thread, object, Linking::Jdk);
+    }
+}
+
+/// Records an entry that is sent to the agent, if METHOD_EXIT is to follow.
+#[inline]
+pub fn note_entry(thread: &Thread, agent: &Agent, number: jint, method: jmethodID) {
+    if agent.gets_exits() {
+        thread.calls.enter(agent, number as u32, method);
+    }
+}
+
+/// Sends METHOD_ENTRY and METHOD_ENTRY2. `receiver` is NULL if the method is static, if no agent has enabled METHOD_ENTRY2,
+/// or if the object of a constructor could not be found.
+pub fn send_entry(
+    jni: Jni,
+    thread: &Thread,
+    method: NumberedMethod<'_>,
+    number: jint,
+    receiver: jobject,
+) {
+    for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
+        announce::class(jni, agent, thread, method.class, ClassFor::EVENT);
+        note_entry(thread, agent, number, method.id);
+        let u = JVMPI_Event_method { method_id: method.id };
+        send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
+    }
+    if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
+        enter2(jni, thread, method, receiver);
+    }
+}
+
+fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: jobject) {
+    for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
+        let announced = announce::object(jni, agent, thread, receiver, Linking::Boot);
+        let obj_id = announced.unwrap_or(ptr::null_mut());
+        let u = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
+        thread.current_object.with(obj_id, receiver, || {
+            send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY2, u);
+        });
     }
 }

@@ -1,0 +1,138 @@
+//! The contents of the events that define a class, a thread or an arena.
+
+use crate::classes::methods::Lines;
+use crate::gc::arenas;
+use crate::jvm::{self, Result};
+use crate::records::agents::Agent;
+use crate::records::class::Class;
+use crate::threads::{self, Thread};
+use jni_sys::{JNIEnv, jclass, jint, jmethodID, jobject};
+use jvmpi_sys::{
+    JVMPI_Event_class_load, JVMPI_Event_new_arena, JVMPI_Event_thread_start, JVMPI_Field,
+    JVMPI_Method, jobjectID,
+};
+use std::ffi::CString;
+use std::ptr;
+use std::sync::Arc;
+
+/// The contents of CLASS_LOAD for a linked class.
+pub struct ClassDefinition {
+    source: CString,
+    interfaces: usize,
+    methods: Vec<(CString, CString, (jint, jint), jmethodID)>,
+    statics: Vec<jvm::Field>,
+    instances: Vec<jvm::Field>,
+    /// The arrays of the event, which point to the strings above.
+    arrays: (Vec<JVMPI_Method>, Vec<JVMPI_Field>, Vec<JVMPI_Field>),
+}
+
+impl ClassDefinition {
+    pub fn of(object: jclass) -> Result<Self> {
+        let jvmti = jvm::get().jvmti;
+        let method_ids = jvmti.class_methods(object)?;
+        let mut methods = Vec::with_capacity(method_ids.len());
+        for method in method_ids.iter() {
+            let (name, signature) = jvmti.method_name(*method)?;
+            methods.push((name, signature, Lines::of(jvmti, *method).range(), *method));
+        }
+        let (mut statics, mut instances) = (Vec::new(), Vec::new());
+        for field in jvmti.class_fields(object)?.iter() {
+            let is_static = jvmti.is_static(object, *field)?;
+            let list = if is_static { &mut statics } else { &mut instances };
+            list.push(jvmti.field(object, *field)?);
+        }
+        Ok(Self {
+            source: jvmti.source_file(object).unwrap_or_default(),
+            interfaces: jvmti.interfaces(object)?.len(),
+            methods,
+            statics,
+            instances,
+            arrays: Default::default(),
+        })
+    }
+
+    /// Returns the event, which points into the definition.
+    pub fn event(&mut self, agent: &Agent, class: &Class) -> JVMPI_Event_class_load {
+        let field = |field: &jvm::Field| JVMPI_Field {
+            field_name: field.name.as_ptr().cast_mut(),
+            field_signature: field.signature.as_ptr().cast_mut(),
+        };
+        let method =
+            |(name, signature, lines, id): &(CString, CString, (jint, jint), jmethodID)| {
+                JVMPI_Method {
+                    method_name: name.as_ptr().cast_mut(),
+                    method_signature: signature.as_ptr().cast_mut(),
+                    start_lineno: lines.0,
+                    end_lineno: lines.1,
+                    method_id: *id,
+                }
+            };
+        self.arrays = (
+            self.methods.iter().map(method).collect(),
+            self.statics.iter().map(field).collect(),
+            self.instances.iter().map(field).collect(),
+        );
+        let (methods, statics, instances) = &mut self.arrays;
+        JVMPI_Event_class_load {
+            class_name: class.name(agent.options().names).as_ptr().cast_mut(),
+            source_name: self.source.as_ptr().cast_mut(),
+            num_interfaces: self.interfaces as jint,
+            num_methods: methods.len() as jint,
+            methods: methods.as_mut_ptr(),
+            num_static_fields: statics.len() as jint,
+            statics: statics.as_mut_ptr(),
+            num_instance_fields: instances.len() as jint,
+            instances: instances.as_mut_ptr(),
+            class_id: class.id(),
+        }
+    }
+}
+
+/// Returns the thread that has loaded the class, if it is known and still exists.
+pub fn loaded_by(class: &Class) -> Option<Arc<Thread>> {
+    let (env, id) = *class.loaded_by.get()?;
+    threads::by_env(ptr::without_provenance_mut(env)).filter(|thread| thread.id().addr() == id)
+}
+
+/// The contents of THREAD_START. Names are never NULL, because agents pass them to `strlen`.
+pub struct ThreadDefinition {
+    name: CString,
+    group: CString,
+    parent: CString,
+    id: jobjectID,
+    env: *mut JNIEnv,
+}
+
+impl ThreadDefinition {
+    pub fn of(thread: &Thread) -> Option<Self> {
+        let object = thread.object()?;
+        let info = jvm::get().jvmti.thread_info(object.get()).ok()?;
+        let group = |group: jobject| {
+            if group.is_null() { None } else { jvm::get().jvmti.group_info(group).ok() }
+        };
+        let own = group(info.group);
+        let parent = own.as_ref().and_then(|own| group(own.parent));
+        Some(Self {
+            name: info.name,
+            group: own.map(|group| group.name).unwrap_or_default(),
+            parent: parent.map(|group| group.name).unwrap_or_default(),
+            id: thread.id(),
+            env: thread.env(),
+        })
+    }
+
+    pub fn event(&self) -> JVMPI_Event_thread_start {
+        JVMPI_Event_thread_start {
+            thread_name: self.name.as_ptr().cast_mut(),
+            group_name: self.group.as_ptr().cast_mut(),
+            parent_name: self.parent.as_ptr().cast_mut(),
+            thread_id: self.id,
+            thread_env_id: self.env,
+        }
+    }
+}
+
+/// Returns the contents of ARENA_NEW.
+pub fn arena(arena: jint) -> JVMPI_Event_new_arena {
+    JVMPI_Event_new_arena { arena_id: arena, arena_name: arenas::name(arena).as_ptr().cast_mut() }
+}
