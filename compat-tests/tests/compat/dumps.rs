@@ -36,6 +36,7 @@ cases![
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     beside_virtual_threads_that_start.since(21),
     requests_beside_virtual_threads_that_start.since(21),
+    beside_unfinished_virtual_thread.since(21),
     classes_loaded_in_transitions_are_announced.since(21),
     objects_of_a_dump_are_found_by_a_table.only(17),
 ];
@@ -880,6 +881,17 @@ fn requests_beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String>
     let found: Vec<_> = outcome.report().lines("found").map(|line| line.int("objects")).collect();
     ensure!(found.iter().any(|found| found.as_ref().is_ok_and(|found| *found > 0)), "{found:?}");
     Ok(())
+}
+
+/// A dump waits for a virtual thread to be created, but not for long.
+fn beside_unfinished_virtual_thread(vm: &Vm<'_>) -> Result<(), String> {
+    let outcome = vm.java_for(21, "VirtualMaking")?.agent("dump_requests", "")?.run()?;
+    let results = outcome.expects.one("expect")?;
+    equal("result during the creation", results.int("during")?, -1)?;
+    equal("result afterwards", results.int("after")?, 0)?;
+    ensure!(results.int("cpu")? < 1_500, "the request took {} ms of CPU time", results.int("cpu")?);
+    let line = "[jvmpi] warning: no heap dump: a thread is always creating a virtual thread";
+    equal("lines", outcome.stderr.lines().filter(|found| *found == line).count(), 1)
 }
 
 /// JDK 21 reports no class that is loaded while a virtual thread leaves its carrier. The class is announced before a

@@ -5,6 +5,7 @@
 
 use crate::classes;
 use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, capabilities, virtual_threads};
+use crate::platform::cpu_clock;
 use crate::records::virtual_thread;
 use crate::suspending::{self, Suspending};
 use crate::suspension::can_suspend::{self, Borrowed};
@@ -33,8 +34,8 @@ pub struct Stopped {
 
 /// The number of attempts if further threads are started while the others are being suspended.
 const ATTEMPTS: usize = 5;
-/// The number of attempts if a thread is creating a virtual thread, which takes some microseconds.
-const MAKING_ATTEMPTS: usize = 1000;
+/// The limit of CPU time and pauses for the attempts while threads are creating virtual threads. One takes some microseconds.
+const MAKING_LIMIT: Duration = Duration::from_secs(1);
 /// The time for which threads run before the next attempt. No result depends on it: the next attempt checks again.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -46,7 +47,7 @@ impl Stopped {
     pub fn begin(jni: Jni, current: &Thread) -> Result<(Self, Vec<Arc<Thread>>), String> {
         let failed = |error: jvm::Error| error.to_string();
         classes::class_fields(jni);
-        let (mut attempt, mut making) = (1, 0);
+        let (mut attempt, mut paused, start) = (1, Duration::ZERO, cpu_clock::current());
         loop {
             let of_virtual = threads::internally(jni, || virtual_threads::making(jni));
             let threads = live(jni, current).map_err(failed)?;
@@ -58,10 +59,11 @@ impl Stopped {
                 both.is_some_and(|(making, object)| making.is_done_by(jni, object.get()))
             };
             if threads.iter().any(is_making) {
-                making += 1;
-                if making == MAKING_ATTEMPTS {
-                    return Err("the program never stops making virtual threads".to_owned());
+                let computed = Duration::from_nanos((cpu_clock::current() - start) as u64);
+                if computed + paused >= MAKING_LIMIT {
+                    return Err("a thread is always creating a virtual thread".to_owned());
                 }
+                paused += PAUSE;
                 // Threads continue now. They need a processor, which the current thread may have occupied.
                 drop(stopped);
                 thread::sleep(PAUSE);
