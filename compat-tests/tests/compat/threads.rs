@@ -11,6 +11,7 @@ use crate::cases;
 
 cases![
     native_threads_that_detach_late_leave_no_records,
+    thread_end_is_the_last_event_for_each_agent,
     security_managers_do_not_refuse_system_threads.until(21).on_every_jdk(),
     suspended_threads_stand_still.on_every_jdk(),
     suspended_threads_stand_still.under_load_on(&[17]),
@@ -26,6 +27,23 @@ cases![
     calls_of_virtual_threads_of_their_own.since(21),
     virtual_threads_seen_from_outside.since(21),
 ];
+
+/// The handler of another agent causes more events after the first agent has got THREAD_END.
+fn thread_end_is_the_last_event_for_each_agent(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Crowd")?.agent("events", "events=33+34+38+39+51+52+53")?;
+    let outcome = java.another_agent("late_work", "")?.argument("300").run()?;
+    ensure!(outcome.other_reports()[0].count("worked") >= 4, "too few threads have ended");
+    let mut ended = HashSet::new();
+    for line in outcome.report().all() {
+        let env = line.text("env")?;
+        match line.word.as_str() {
+            "thread_start" => drop(ended.remove(line.text("thread_env")?)),
+            "thread_end" => drop(ended.insert(env)),
+            _ => ensure!(!ended.contains(env), "after THREAD_END: {line}"),
+        }
+    }
+    Ok(())
+}
 
 /// They detach in the destructor of a `pthread_key`, when thread-local storage is gone.
 fn native_threads_that_detach_late_leave_no_records(vm: &Vm<'_>) -> Result<(), String> {

@@ -7,7 +7,7 @@ use crate::records::agents::{self, Agent, AgentSet};
 use crate::records::in_flight::Passage;
 use crate::threads::Thread;
 use jni_sys::{JNIEnv, jint};
-use jvmpi_sys::{EventBody, JVMPI_REQUESTED_EVENT};
+use jvmpi_sys::{EventBody, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_REQUESTED_EVENT};
 
 /// An event of the current thread on its way to the agents that get it.
 ///
@@ -42,9 +42,13 @@ impl<'a> Delivery<'a> {
         chosen: impl FnOnce() -> AgentSet,
     ) -> Option<Self> {
         let passage = gate::enter(thread);
+        let mut agents = chosen();
+        if event_type != JVMPI_EVENT_JVM_SHUT_DOWN {
+            agents.retain(|agent| !thread.announced.is_withdrawn(agent));
+        }
         // Checked after the gate, because the VM may end while an event waits there.
-        let reaches = reaches_agents(thread, event_type);
-        reaches.then(|| Self { thread, event_type, agents: chosen(), _passage: passage })
+        let reaches = agents != AgentSet::default() && reaches_agents(thread, event_type);
+        reaches.then(|| Self { thread, event_type, agents, _passage: passage })
     }
 
     /// Returns the agents that get the event.

@@ -83,7 +83,8 @@ pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Num
         method_numbers::allow_short_cut(number, epoch);
     }
     let is_announced = |agent: &Agent| thread.announced.to(agent);
-    let can_be_relied_on = is_reportable(thread) && !thread.held.any();
+    let is_ending = agents::all().iter().any(|agent| thread.announced.is_withdrawn(agent));
+    let can_be_relied_on = is_reportable(thread) && !thread.held.any() && !is_ending;
     thread.calls.check_classes_since(agents::class_loads_enabled());
     if can_be_relied_on && agents::wanting(JVMPI_EVENT_THREAD_START).all(is_announced) {
         thread.allow_short_cut(epoch);

@@ -7,8 +7,9 @@ use crate::platform::sync::atomic::{AtomicI32, Ordering};
 
 const NOT_SENT: i32 = 0;
 const SENT: i32 = -1;
+const WITHDRAWN: i32 = -2;
 
-/// Per agent: not sent, being sent by the OS thread whose number is stored, or sent.
+/// Per agent: not sent, being sent by the OS thread whose number is stored, sent, or withdrawn.
 #[derive(Default)]
 pub struct Announced([AtomicI32; MAX_AGENTS]);
 
@@ -32,6 +33,16 @@ impl Announced {
         self.0[agent.index].store(SENT, Ordering::Release);
     }
 
+    /// Records that the agent has got the undefining event.
+    pub fn withdraw(&self, agent: &Agent) {
+        self.0[agent.index].store(WITHDRAWN, Ordering::Release);
+    }
+
+    /// Returns true if the undefining event has reached the agent.
+    pub fn is_withdrawn(&self, agent: &Agent) -> bool {
+        self.0[agent.index].load(Ordering::Acquire) == WITHDRAWN
+    }
+
     /// Records that no agent has got the defining event: the record now stands for something new.
     pub fn reset(&self) {
         self.0.iter().for_each(|state| state.store(NOT_SENT, Ordering::Release));
@@ -44,7 +55,7 @@ impl Announced {
             state.compare_exchange(NOT_SENT, os_thread(), Ordering::AcqRel, Ordering::Acquire);
         match begun {
             Ok(_) => Ok(Sending(state)),
-            Err(SENT) => Err(Sent::Already),
+            Err(SENT | WITHDRAWN) => Err(Sent::Already),
             Err(by) => Err(Sent::JustNow { by }),
         }
     }

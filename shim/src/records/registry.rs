@@ -102,6 +102,7 @@ pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
 pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
     let is_announced = |thread: &Arc<Thread>| {
         !thread.is_hidden()
+            && !thread.announced.is_withdrawn(agent)
             && (thread.announced.to(agent) || !agent.wants(JVMPI_EVENT_THREAD_START))
     };
     let rank = |thread: &Arc<Thread>| {

@@ -184,8 +184,10 @@ pub fn thread(jni: Jni, agent: &Agent, current: &Thread, named: &Thread) {
 /// Sends THREAD_START to an agent as if it had requested it. Returns false if the thread is hidden from agents, or if
 /// the thread or the VM has ended.
 pub fn thread_as_requested(jni: Jni, agent: &Agent, current: &Thread, named: &Thread) -> bool {
-    let of = |_| if named.is_hidden() { None } else { ThreadDefinition::of(named) };
-    let Some(definition) = jni.frame(16, of) else { return false };
+    if named.is_hidden() || named.announced.is_withdrawn(agent) {
+        return false;
+    }
+    let Some(definition) = jni.frame(16, |_| ThreadDefinition::of(named)) else { return false };
     named.announced.mark(agent);
     notify::request(agent, current, JVMPI_EVENT_THREAD_START, definition.event())
 }

@@ -4,6 +4,7 @@ use super::callback::callback;
 use super::{announce, classes, send};
 use crate::gc::lookup;
 use crate::jvm::Jni;
+use crate::notify::Delivery;
 use crate::records::agents::{self, Agent};
 use crate::suspension::cpu_samples;
 use crate::threads::{self, Thread};
@@ -27,12 +28,22 @@ pub unsafe extern "system" fn thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: 
     let end = |jni| {
         let thread = threads::current(jni);
         cpu_samples::thread_ended(&thread);
-        classes::announce_loaded(jni, &thread);
-        send::to_all(jni, &thread, JVMPI_EVENT_THREAD_END, ());
+        send_end(jni, &thread);
         threads::ended(&thread);
     };
     // SAFETY: JVMTI passes the environment of the thread that ends, which runs this.
     unsafe { callback(env, end) };
+}
+
+/// Sends THREAD_END. An agent that has got it gets no further event of the thread, which the next agent may cause.
+fn send_end(jni: Jni, thread: &Thread) {
+    classes::announce_loaded(jni, thread);
+    let Some(delivery) = Delivery::begin(thread, JVMPI_EVENT_THREAD_END) else { return };
+    for agent in delivery.agents().iter() {
+        send::with(jni, &delivery, agent, ());
+        thread.announced.withdraw(agent);
+        thread.forbid_short_cut();
+    }
 }
 
 pub unsafe extern "system" fn virtual_thread_start(
@@ -58,8 +69,7 @@ pub unsafe extern "system" fn virtual_thread_end(
     let end = |jni| {
         // The VM has already reported that the thread leaves its carrier.
         let Some(thread) = threads::mounted(jni, object) else { return };
-        classes::announce_loaded(jni, &thread);
-        send::to_all(jni, &thread, JVMPI_EVENT_THREAD_END, ());
+        send_end(jni, &thread);
         threads::virtual_ended(jni, &thread);
     };
     // SAFETY: as above.
