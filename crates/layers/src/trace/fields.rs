@@ -239,7 +239,8 @@ impl Memory {
         }
     }
 
-    fn zeros<T>(&mut self, count: usize) -> *mut T {
+    /// Returns memory for this many items, of zeros.
+    pub fn zeros<T>(&mut self, count: usize) -> *mut T {
         const { assert!(align_of::<T>() <= align_of::<u64>()) }
         let mut words =
             vec![0_u64; (count * size_of::<T>()).div_ceil(size_of::<u64>())].into_boxed_slice();

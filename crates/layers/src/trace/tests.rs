@@ -1,6 +1,7 @@
 //! Recordings of what tables and handlers in this file do, on threads of the tests'.
 
 use super::*;
+use crate::trace::fields::{Fields, Memory};
 use crate::trace::state::tag;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::*;
@@ -160,127 +161,65 @@ fn read(bytes: Vec<u8>) -> Trace {
     trace
 }
 
-/// Moves a value to where it stays.
-fn kept<T>(value: T) -> *mut T {
-    Box::leak(Box::new(value))
+/// Fills each field with another value.
+#[derive(Default)]
+struct Fill {
+    last: u64,
+    memory: Memory,
 }
 
-/// Returns each kind of event, with something in all of its fields.
-fn all_events() -> Vec<JVMPI_Event> {
-    let methods = kept(JVMPI_Method {
-        method_name: text(c"m"),
-        method_signature: text(c"()V"),
-        start_lineno: 7,
-        end_lineno: -1,
-        method_id: at(METHOD),
-    });
-    let statics = kept(JVMPI_Field { field_name: text(c"f"), field_signature: text(c"[I") });
-    let frames = kept(JVMPI_CallFrame { lineno: -3, method_id: at(METHOD) });
-    let traces = kept(JVMPI_CallTrace { env_id: at(ENV), num_frames: 1, frames });
-    let lineno_table = kept(JVMPI_Lineno { offset: 4, lineno: 40 });
-    let begin: *mut c_char = text(c"dump");
-    let end = begin.wrapping_add(4);
-    let (obj_id, class_id, ref_id): (*mut _, *mut _, *mut _) = (at(0x110), at(0x100), at(0x8));
-    let method_id = at(METHOD);
-    let code_addr = CODE.as_ptr().cast_mut().cast();
-    let mut events = Vec::new();
-    let mut put = |event_type, fill: &dyn Fn(&mut JVMPI_Event_u)| {
-        let mut event = event(event_type);
-        fill(&mut event.u);
-        events.push(event);
-    };
-    put(JVMPI_EVENT_CLASS_LOAD, &|u| {
-        u.class_load = JVMPI_Event_class_load {
-            class_name: text(c"C"),
-            source_name: ptr::null_mut(),
-            num_interfaces: 2,
-            num_methods: 1,
-            methods,
-            num_static_fields: 1,
-            statics,
-            num_instance_fields: 0,
-            instances: ptr::null_mut(),
-            class_id,
-        };
-    });
-    put(JVMPI_EVENT_CLASS_UNLOAD, &|u| u.class_unload.class_id = class_id);
-    put(JVMPI_EVENT_CLASS_LOAD_HOOK, &|u| {
-        (u.class_load_hook.class_data, u.class_load_hook.class_data_len) = (begin.cast(), 4);
-    });
-    put(JVMPI_EVENT_OBJECT_ALLOC, &|u| {
-        u.obj_alloc =
-            JVMPI_Event_obj_alloc { arena_id: 1, class_id, is_array: 2, size: 24, obj_id };
-    });
-    put(JVMPI_EVENT_OBJECT_FREE, &|u| u.obj_free.obj_id = obj_id);
-    put(JVMPI_EVENT_OBJECT_MOVE, &|u| {
-        let (new_arena_id, new_obj_id) = (2, at(0x120));
-        u.obj_move = JVMPI_Event_obj_move { arena_id: 1, obj_id, new_arena_id, new_obj_id };
-    });
-    put(JVMPI_EVENT_ARENA_NEW, &|u| {
-        u.new_arena = JVMPI_Event_new_arena { arena_id: 2, arena_name: text(c"\xffold") };
-    });
-    put(JVMPI_EVENT_ARENA_DELETE, &|u| u.delete_arena.arena_id = 2);
-    put(JVMPI_EVENT_THREAD_START, &|u| {
-        u.thread_start = JVMPI_Event_thread_start {
-            thread_name: text(c"t"),
-            group_name: text(c"g"),
-            parent_name: text(c""),
-            thread_id: at(0x130),
-            thread_env_id: at(ENV + 8),
-        };
-    });
-    put(JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT, &|u| {
-        u.heap_dump = JVMPI_Event_heap_dump { dump_level: 1, begin, end, num_traces: 1, traces };
-    });
-    put(JVMPI_EVENT_JNI_GLOBALREF_ALLOC, &|u| {
-        u.jni_globalref_alloc = JVMPI_Event_jni_globalref_alloc { obj_id, ref_id };
-    });
-    put(JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE, &|u| u.jni_globalref_free.ref_id = ref_id);
-    put(JVMPI_EVENT_METHOD_ENTRY, &|u| u.method.method_id = method_id);
-    put(JVMPI_EVENT_METHOD_EXIT, &|u| u.method.method_id = method_id);
-    put(JVMPI_EVENT_METHOD_ENTRY2, &|u| {
-        u.method_entry2 = JVMPI_Event_method_entry2 { method_id, obj_id };
-    });
-    put(JVMPI_EVENT_COMPILED_METHOD_LOAD, &|u| {
-        u.compiled_method_load = JVMPI_Event_compiled_method_load {
-            method_id,
-            code_addr,
-            code_size: 64,
-            lineno_table_size: 1,
-            lineno_table,
-        };
-    });
-    put(JVMPI_EVENT_COMPILED_METHOD_UNLOAD, &|u| {
-        u.compiled_method_unload = JVMPI_Event_compiled_method_unload { method_id, code_addr };
-    });
-    put(JVMPI_EVENT_INSTRUCTION_START, &|u| {
-        (u.instruction.method_id, u.instruction.offset) = (method_id, 12);
-        let info = JVMPI_Event_instruction_tableswitch_info { key: -1, low: 0, hi: 5 };
-        u.instruction.u.tableswitch_info = info;
-    });
-    put(JVMPI_EVENT_MONITOR_DUMP | JVMPI_REQUESTED_EVENT, &|u| {
-        let threads_status = kept(2);
-        u.monitor_dump =
-            JVMPI_Event_monitor_dump { begin, end, num_traces: 1, traces, threads_status };
-    });
-    put(JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, &|u| {
-        u.raw_monitor = JVMPI_Event_raw_monitor { name: text(c"r"), id: at(0x500) };
-    });
-    put(JVMPI_EVENT_MONITOR_CONTENDED_ENTER, &|u| u.monitor.object = obj_id);
-    put(JVMPI_EVENT_MONITOR_WAITED, &|u| {
-        u.monitor_wait = JVMPI_Event_monitor_wait { object: ptr::null_mut(), timeout: 1 << 40 };
-    });
-    put(JVMPI_EVENT_GC_FINISH, &|u| {
-        let (used_objects, used_object_space, total_object_space) = (1, 2, 3);
-        u.gc_info = JVMPI_Event_gc_info { used_objects, used_object_space, total_object_space };
-    });
-    put(JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT, &|u| {
-        u.object_dump = JVMPI_Event_object_dump { data_len: 4, data: begin };
-    });
-    for event_type in [JVMPI_EVENT_THREAD_END, JVMPI_EVENT_GC_START, JVMPI_EVENT_JVM_INIT_DONE] {
-        put(event_type, &|_| {});
+impl Fields for Fill {
+    fn number(&mut self, _: u64) -> u64 {
+        self.last += 1;
+        // Of both signs, for numbers of 32 and of 64 bits.
+        self.last.wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
-    events
+
+    unsafe fn text(&mut self, _: *mut c_char) -> *mut c_char {
+        self.last += 1;
+        let text = format!("text {}\u{fd}\0", self.last);
+        if self.last.is_multiple_of(3) {
+            ptr::null_mut()
+        } else {
+            self.memory.bytes(Box::from(text.as_bytes())).cast()
+        }
+    }
+
+    unsafe fn bytes(&mut self, _: *mut u8, _: usize) -> (*mut u8, usize) {
+        (self.memory.bytes(Box::from(*b"dump")), 4)
+    }
+
+    unsafe fn list<T>(
+        &mut self,
+        _: *mut T,
+        _: usize,
+        mut each: impl FnMut(&mut Self, &mut T),
+    ) -> (*mut T, usize) {
+        let items = self.memory.zeros::<T>(2);
+        // SAFETY: there are two items, of zeros.
+        (0..2).for_each(|i| each(self, unsafe { &mut *items.add(i) }));
+        (items, 2)
+    }
+}
+
+/// Returns events of each type except JVM_SHUT_DOWN, with something in all of their fields.
+fn all_events(fill: &mut Fill) -> Vec<JVMPI_Event> {
+    let types = EVENTS.iter().flat_map(|event| {
+        let requested = event.requested.then_some(event.number | JVMPI_REQUESTED_EVENT);
+        requested.into_iter().chain(event.enabled.then_some(event.number))
+    });
+    let types = types.filter(|event_type| *event_type != JVMPI_EVENT_JVM_SHUT_DOWN);
+    let events = types.map(|event_type| {
+        let mut event = event(event_type);
+        // SAFETY: zeros are enough for an implementation that fills the fields.
+        unsafe { events::fields(fill, event_type, &mut event.u) };
+        if event_type == JVMPI_EVENT_COMPILED_METHOD_LOAD {
+            event.u.compiled_method_load.code_addr = CODE.as_ptr().cast_mut().cast();
+            event.u.compiled_method_load.code_size = 64;
+        }
+        event
+    });
+    events.collect()
 }
 
 /// Returns the types and contents of the events of the only thread. Methods have no event of their own in a trace.
@@ -312,7 +251,9 @@ fn content(event: &JVMPI_Event) -> (jint, Vec<u8>) {
 #[test]
 fn every_event_is_read_as_it_was_and_a_file_that_is_cut_up_to_there() {
     let recorded = record::<0>(ignore);
-    let mut events = all_events();
+    let mut fill = Fill::default();
+    let mut events = all_events(&mut fill);
+    assert!(events.len() > 30);
     events.extend_from_within(..);
     events.iter().for_each(|event| recorded.send(*event));
     let bytes = recorded.finish();
