@@ -1,7 +1,6 @@
 //! Checked mode: a [`Layer`] that says which rule of JVMPI an agent breaks, and where.
 //!
-//! Each function and each event is looked at on its way; what is found goes to standard error. The rules
-//! are in [`rules`].
+//! Checks every call and every event, and prints each finding to standard error. The rules are in [`rules`].
 
 #![allow(non_snake_case, reason = "the names are the specification's")]
 
@@ -29,7 +28,7 @@ use stack::Stack;
 use std::ffi::{c_char, c_void};
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
 use thread::Thread;
 
 /// The layer, of one agent.
@@ -38,16 +37,28 @@ pub struct Check {
     findings: Findings,
     /// The events that the agent has enabled, as bits.
     wanted: AtomicU64,
-    /// True once any event has come (`began`), from JVM_INIT_DONE on, and from JVM_SHUT_DOWN on.
-    began: AtomicBool,
-    live: AtomicBool,
-    over: AtomicBool,
+    /// A [`Phase`], which only grows.
+    phase: AtomicU8,
     /// DisableGC minus EnableGC, and whether a handler has returned without the latter.
     disabled: AtomicI32,
     left_disabled: AtomicBool,
     monitors: Monitors,
     names: Names,
     guard: Guard,
+}
+
+/// The phases of a run, as the layer sees them.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Phase {
+    /// No event has come.
+    Load,
+    /// Events come, but not all live entities have been named.
+    Started,
+    /// From JVM_INIT_DONE on.
+    Live,
+    /// From JVM_SHUT_DOWN or ProfilerExit on.
+    Over,
 }
 
 /// The events by which the layer knows what there is. The agent gets those that it has enabled.
@@ -107,9 +118,7 @@ impl Check {
             slot,
             findings: Findings::new(name, aborts),
             wanted: AtomicU64::new(0),
-            began: AtomicBool::new(false),
-            live: AtomicBool::new(false),
-            over: AtomicBool::new(false),
+            phase: AtomicU8::new(Phase::Load as u8),
             disabled: AtomicI32::new(0),
             left_disabled: AtomicBool::new(false),
             monitors: Monitors::new(),
@@ -124,7 +133,12 @@ impl Check {
 
     /// Returns true between JVM_INIT_DONE, by which every live entity has been named, and JVM_SHUT_DOWN.
     fn is_live(&self) -> bool {
-        self.live.load(Ordering::Acquire) && !self.over.load(Ordering::Acquire)
+        self.is_in(Phase::Live)
+    }
+
+    /// Returns true in this phase.
+    fn is_in(&self, phase: Phase) -> bool {
+        self.phase.load(Ordering::Acquire) == phase as u8
     }
 
     fn report(&self, rule: &'static Rule, function: &str, thread: &Thread) {
@@ -147,7 +161,7 @@ impl Check {
 
     fn check_mode(&self, function: &str, allowed: Allowed, thread: &Thread) {
         if !allowed.in_jvm_on_load
-            && !self.began.load(Ordering::Relaxed)
+            && self.is_in(Phase::Load)
             && Stack::of_agent().is_in_jvm_on_load()
         {
             return self.report(rules::ON_LOAD, function, thread);
@@ -285,7 +299,7 @@ impl Check {
     }
 
     fn at_end(&self, next: &Neighbours) {
-        if self.over.swap(true, Ordering::AcqRel) {
+        if self.phase.swap(Phase::Over as u8, Ordering::AcqRel) == Phase::Over as u8 {
             return;
         }
         if self.gc_is_disabled() && self.left_disabled.load(Ordering::Acquire) {
@@ -329,8 +343,8 @@ impl Layer for Check {
                 matches!(event_type, JVMPI_EVENT_THREAD_END | JVMPI_EVENT_CLASS_UNLOAD);
             let last = ends_something.then(|| *event);
             let passed = thread::with(self.slot, |thread| {
-                if !self.began.load(Ordering::Relaxed) {
-                    self.began.store(true, Ordering::Relaxed);
+                if self.is_in(Phase::Load) {
+                    self.phase.fetch_max(Phase::Started as u8, Ordering::AcqRel);
                 }
                 self.names.define(&*event);
                 // In other events `env_id` is the current thread.
@@ -339,7 +353,7 @@ impl Layer for Check {
                     self.names.thread_lives(env_id);
                 }
                 if event_type == JVMPI_EVENT_JVM_INIT_DONE {
-                    self.live.store(true, Ordering::Release);
+                    self.phase.fetch_max(Phase::Live as u8, Ordering::AcqRel);
                 }
                 self.pass(next, event, thread);
                 if let Some(last) = last {
@@ -606,7 +620,7 @@ impl Layer for Check {
             let result = unsafe { next.CreateSystemThread(name, priority, f) };
             if result == JNI_ERR
                 && f.is_some()
-                && !self.live.load(Ordering::Acquire)
+                && (self.is_in(Phase::Load) || self.is_in(Phase::Started))
                 && let Some(thread) = thread
             {
                 self.report(rules::BEFORE_INIT_DONE, function, thread);
