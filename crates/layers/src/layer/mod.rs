@@ -13,6 +13,7 @@ use jni_sys::{JNI_ERR, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_void};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -229,6 +230,50 @@ macro_rules! layer {
 
 for_each_function!(layer);
 
+/// Returns the functions of a layer in this slot.
+///
+/// # Panics
+/// Panics if `slot` is not below [`SLOTS`].
+fn functions_in<L: Layer>(slot: usize) -> JVMPI_Interface {
+    match slot {
+        0 => functions::<L, 0>(),
+        1 => functions::<L, 1>(),
+        2 => functions::<L, 2>(),
+        3 => functions::<L, 3>(),
+        4 => functions::<L, 4>(),
+        5 => functions::<L, 5>(),
+        6 => functions::<L, 6>(),
+        7 => functions::<L, 7>(),
+        _ => panic!("slot {slot} is out of range; there are {SLOTS} slots"),
+    }
+}
+
+/// Puts a layer into a slot. Returns its table, or `None` if the slot already has a layer of this type.
+fn put<L: Layer>(layer: L, slot: usize, next: Neighbours) -> Option<*mut JVMPI_Interface> {
+    let put = Box::into_raw(Box::new(Put { layer, next }));
+    let place = &L::slots().0[slot];
+    if place.compare_exchange(ptr::null_mut(), put, Ordering::Release, Ordering::Relaxed).is_err() {
+        // SAFETY: no other thread has seen the pointer.
+        drop(unsafe { Box::from_raw(put) });
+        return None;
+    }
+    // SAFETY: `put` is never freed from here on.
+    Some(unsafe { (*put).next.table.get() })
+}
+
+/// Puts a layer into a slot that answers all calls itself: there is no table below. Returns the table for the agent, or
+/// `None` if the slot already has a layer of this type.
+///
+/// # Panics
+/// Panics if `slot` is not below [`SLOTS`].
+pub fn put_alone<L: Layer>(layer: L, slot: usize) -> Option<*mut JVMPI_Interface> {
+    let version = JVMPI_VERSION_1_2;
+    let table = JVMPI_Interface { version, NotifyEvent: None, ..functions_in::<L>(slot) };
+    // SAFETY: zeros are a table without functions.
+    let below = unsafe { mem::zeroed() };
+    put(layer, slot, Neighbours { below, table: UnsafeCell::new(table), no_handler: None })
+}
+
 /// Puts a layer on a table. Returns the table for the agent or the layer above, or `None` if the slot already has a
 /// layer of this type.
 ///
@@ -242,17 +287,7 @@ pub unsafe fn put_on<L: Layer>(
     slot: usize,
     table_below: *mut JVMPI_Interface,
 ) -> Option<*mut JVMPI_Interface> {
-    let functions = match slot {
-        0 => functions::<L, 0>(),
-        1 => functions::<L, 1>(),
-        2 => functions::<L, 2>(),
-        3 => functions::<L, 3>(),
-        4 => functions::<L, 4>(),
-        5 => functions::<L, 5>(),
-        6 => functions::<L, 6>(),
-        7 => functions::<L, 7>(),
-        _ => panic!("slot {slot} is out of range; there are {SLOTS} slots"),
-    };
+    let functions = functions_in::<L>(slot);
     // SAFETY: as the caller promises.
     let below = unsafe { *table_below };
     let next = Neighbours {
@@ -260,19 +295,10 @@ pub unsafe fn put_on<L: Layer>(
         table: UnsafeCell::new(table(&functions, &below)),
         no_handler: below.NotifyEvent,
     };
-    let put = Box::into_raw(Box::new(Put { layer, next }));
-    let place = &L::slots().0[slot];
-    if place.compare_exchange(ptr::null_mut(), put, Ordering::Release, Ordering::Relaxed).is_err() {
-        // SAFETY: no other thread has seen the pointer.
-        drop(unsafe { Box::from_raw(put) });
-        return None;
-    }
-    // SAFETY: as the caller promises. The handler is written the way the specification lets agents do it, and
-    // `put` is never freed from here on.
-    unsafe {
-        ptr::addr_of_mut!((*table_below).NotifyEvent).write_volatile(functions.NotifyEvent);
-        Some((*put).next.table.get())
-    }
+    let table = put(layer, slot, next)?;
+    // SAFETY: as the caller promises. The handler is written the way the specification lets agents do it.
+    unsafe { ptr::addr_of_mut!((*table_below).NotifyEvent).write_volatile(functions.NotifyEvent) };
+    Some(table)
 }
 
 /// Calls [`Layer::begin`] of the layer in this slot, if there is one. Unlike [`put_on`], this calls functions of

@@ -12,7 +12,7 @@ fn note(who: &'static str, slot: usize, value: i64) {
 
 /// Returns the calls since the last time.
 fn happened() -> Vec<(&'static str, usize, i64)> {
-    std::mem::take(&mut *LOG.lock().unwrap())
+    mem::take(&mut *LOG.lock().unwrap())
 }
 
 unsafe extern "C" fn enable_event<const VM: usize>(event_type: jint, arg: *mut c_void) -> jint {
@@ -129,7 +129,7 @@ fn stack<const SLOT: usize>() -> (*mut JVMPI_Interface, *mut JVMPI_Interface) {
 fn send(vm: *mut JVMPI_Interface, event_type: jint) {
     // SAFETY: the layers and agents of these tests read only `event_type`.
     unsafe {
-        let mut event: JVMPI_Event = std::mem::zeroed();
+        let mut event: JVMPI_Event = mem::zeroed();
         event.event_type = event_type;
         (*vm).NotifyEvent.unwrap()(&raw mut event);
     }

@@ -93,17 +93,19 @@ pub struct Thread {
 impl Thread {
     /// Its first record has this place or one behind.
     pub fn first(&self) -> Key {
-        Key { place: self.chunks.first().map_or(0, |(header, _)| header.seen), is_own: false }
+        Key::new(self.chunks.first().map_or(0, |(header, _)| header.seen), false)
     }
 }
 
-/// The time of a record, as far as the order between threads matters.
+/// The place of a record in the order of all threads: twice the number of ordered records before it, and one more if it is
+/// an ordered record itself. Another one may be anywhere before the ordered record with that number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Key {
-    /// The number of records before it in the order.
-    pub place: u64,
-    /// The place is its own; otherwise it may be anywhere before the record that has this place.
-    pub is_own: bool,
+pub struct Key(pub u64);
+
+impl Key {
+    fn new(before: u64, is_ordered: bool) -> Self {
+        Self(before << 1 | u64::from(is_ordered))
+    }
 }
 
 /// An event.
@@ -331,8 +333,8 @@ impl<'a> Records<'a> {
     /// Returns the place of the next record; None if there is none.
     pub fn key(&mut self) -> Option<Key> {
         self.peek().map(|_| match self.place {
-            Some(place) => Key { place, is_own: true },
-            None => Key { place: self.state.seen, is_own: false },
+            Some(place) => Key::new(place, true),
+            None => Key::new(self.state.seen, false),
         })
     }
 

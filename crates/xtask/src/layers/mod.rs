@@ -5,7 +5,6 @@
 mod circles;
 mod imports;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,28 +34,8 @@ const LAYERS: [&[&str]; 15] = [
 /// The folder of the crate that has [`LAYERS`].
 const SHIM: &str = "shim/src";
 
-/// The only files that may import each other in a circle, with the folder of their crate.
-const RECURSIVE: [(&str, &[&str]); 1] = [
-    // To play an event is to call the agent through its table; the agent calls functions of the table and of the VM,
-    // and to answer a call is to play the events in it. No function has a context, so all of them find the replay.
-    (
-        "crates/layers/src",
-        &[
-            "trace/replay",
-            "trace/replay/dumps",
-            "trace/replay/envs",
-            "trace/replay/jni",
-            "trace/replay/monitors",
-            "trace/replay/order",
-            "trace/replay/player",
-            "trace/replay/table",
-            "trace/replay/vm",
-        ],
-    ),
-];
-
-/// Fails and lists the faults: cycles of imports outside [`RECURSIVE`], imports of the shim that do not lead down,
-/// missing modules of [`LAYERS`] and [`RECURSIVE`], and missing files that `docs/explanation/architecture.md` names.
+/// Fails and lists the faults: circles of imports, imports of the shim that do not lead down, missing modules of
+/// [`LAYERS`], and missing files that `docs/explanation/architecture.md` names.
 pub fn run(_: &[String]) -> Result<(), String> {
     let root = workspace_root();
     let mut crates = Vec::new();
@@ -64,7 +43,6 @@ pub fn run(_: &[String]) -> Result<(), String> {
     let mut faults = missing_files()?;
     faults.extend(crate::file_creation::faults()?);
     let mut files = 0;
-    let mut not_found = BTreeMap::from(RECURSIVE);
     for source in &crates {
         let folder = source.strip_prefix(root).unwrap_or(source).to_string_lossy();
         let arrows = arrows_in(source)?;
@@ -73,16 +51,11 @@ pub fn run(_: &[String]) -> Result<(), String> {
             faults.extend(imports_that_run_up(&arrows));
             faults.extend(missing_modules(&arrows));
         }
-        let allowed = not_found.remove(&*folder).unwrap_or_default();
-        faults.extend(
-            wrong_circles(&arrows, allowed).iter().map(|fault| format!("{folder}: {fault}")),
-        );
+        faults.extend(faults_of_circles(&arrows).iter().map(|fault| format!("{folder}: {fault}")));
     }
-    faults.extend(not_found.keys().map(|folder| format!("{folder}: there is no crate")));
     if faults.is_empty() {
         println!(
-            "{files} files in {} crates: the shim's imports run down, and no files import each other in a circle \
-             except those in RECURSIVE",
+            "{files} files in {} crates: the shim's imports run down, and no files import each other in a circle",
             crates.len()
         );
         Ok(())
@@ -109,23 +82,18 @@ fn find_crates(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the circles that are not allowed, with their imports, and the files that are allowed one but are in none.
-fn wrong_circles(arrows: &Arrows, allowed: &[&str]) -> Vec<String> {
-    let circles = circles(arrows);
-    let is_allowed = |module: &Module| allowed.contains(&name(module).as_str());
-    let mut wrong = Vec::new();
-    for circle in circles.iter().filter(|circle| !circle.iter().all(is_allowed)) {
-        wrong.push(format!("{} files import each other:", circle.len()));
-        for module in circle {
+/// Returns the circles with their imports.
+fn faults_of_circles(arrows: &Arrows) -> Vec<String> {
+    let mut faults = Vec::new();
+    for circle in circles(arrows) {
+        faults.push(format!("{} files import each other:", circle.len()));
+        for module in &circle {
             let imported = arrows[module].iter().filter(|to| circle.contains(to)).map(name);
             let imported: Vec<String> = imported.collect();
-            wrong.push(format!("    {} imports {}", name(module), imported.join(", ")));
+            faults.push(format!("    {} imports {}", name(module), imported.join(", ")));
         }
     }
-    let is_in_one = |file: &str| circles.iter().flatten().any(|module| name(module) == file);
-    let in_none = allowed.iter().filter(|file| !is_in_one(file));
-    wrong.extend(in_none.map(|file| format!("{file} may be in a circle, but is in none")));
-    wrong
+    faults
 }
 
 /// Returns the imports from a layer above or beside.
@@ -192,14 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn circle_is_wrong_unless_it_is_allowed() {
+    fn circle_is_a_fault() {
         let module = |name: &str| vec!["crate".to_owned(), name.to_owned()];
         let imports = |from: &str, to: &str| (module(from), BTreeSet::from([module(to)]));
         let arrows = Arrows::from([imports("a", "b"), imports("b", "a"), imports("c", "a")]);
-        let faults = |allowed: &[&str]| wrong_circles(&arrows, allowed);
-        let wrong = ["2 files import each other:", "    a imports b", "    b imports a"];
-        assert_eq!(faults(&[]), wrong);
-        assert!(faults(&["a", "b"]).is_empty());
-        assert_eq!(faults(&["a", "b", "c"]), ["c may be in a circle, but is in none"]);
+        let faults = ["2 files import each other:", "    a imports b", "    b imports a"];
+        assert_eq!(faults_of_circles(&arrows), faults);
     }
 }

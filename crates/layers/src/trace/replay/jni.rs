@@ -1,9 +1,8 @@
 //! The functions of JNI: there are no Java objects, so that nearly all of them are refused, in one line each.
 
-use super::{Replay, vm};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JavaVM, jboolean, jint, jobject};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// A table of JNI functions.
 #[repr(transparent)]
@@ -15,17 +14,19 @@ unsafe impl Sync for Functions {}
 /// The table of all threads.
 pub static FUNCTIONS: Functions = Functions(with_those_that_work(REFUSED));
 
+/// The VM that GetJavaVM returns.
+pub static VM: AtomicPtr<JavaVM> = AtomicPtr::new(std::ptr::null_mut());
+
 /// Makes the list of names, and of a function for each that refuses to do anything.
 macro_rules! functions {
     ($($name:ident)*) => {
         const NAMES: &[&str] = &[$(stringify!($name)),*];
         const COUNT: usize = NAMES.len();
-        const REFUSED: [*const c_void; COUNT] = {
-            /// The places of the functions in the table.
-            #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-            enum Place { $($name),* }
-            [$(refuse::<{ Place::$name as usize }> as *const c_void),*]
-        };
+        /// The places of the functions in the table.
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the names are JNI's")]
+        enum Place { $($name),* }
+        const REFUSED: [*const c_void; COUNT] =
+            [$(refuse::<{ Place::$name as usize }> as *const c_void),*];
     };
 }
 
@@ -103,42 +104,24 @@ extern "C" fn refuse<const PLACE: usize>() -> usize {
             "jvmpi: warning: the agent calls JNI's {name}, which returns {status} in a replay"
         );
     }
-    Replay::get().note(format!("JNI call refused: {name}"));
     status as usize
-}
-
-const fn place(name: &str) -> usize {
-    let mut place = 0;
-    loop {
-        let (a, b) = (NAMES[place].as_bytes(), name.as_bytes());
-        let mut equal = a.len() == b.len();
-        let mut i = 0;
-        while equal && i < a.len() {
-            equal = a[i] == b[i];
-            i += 1;
-        }
-        if equal {
-            return place;
-        }
-        place += 1;
-    }
 }
 
 /// Adds the functions that need no objects.
 const fn with_those_that_work(mut table: [*const c_void; COUNT]) -> [*const c_void; COUNT] {
-    table[place("GetVersion")] = version as *const c_void;
-    table[place("GetJavaVM")] = get_java_vm as *const c_void;
-    table[place("ExceptionCheck")] = is_exception_pending as *const c_void;
-    table[place("ExceptionOccurred")] = no_exception as *const c_void;
-    table[place("ExceptionClear")] = nothing_to_do as *const c_void;
-    table[place("ExceptionDescribe")] = nothing_to_do as *const c_void;
-    table[place("DeleteLocalRef")] = forget_reference as *const c_void;
-    table[place("DeleteGlobalRef")] = forget_reference as *const c_void;
-    table[place("DeleteWeakGlobalRef")] = forget_reference as *const c_void;
-    table[place("NewLocalRef")] = same_reference as *const c_void;
-    table[place("NewGlobalRef")] = same_reference as *const c_void;
-    table[place("NewWeakGlobalRef")] = same_reference as *const c_void;
-    table[place("IsSameObject")] = is_same as *const c_void;
+    table[Place::GetVersion as usize] = version as *const c_void;
+    table[Place::GetJavaVM as usize] = get_java_vm as *const c_void;
+    table[Place::ExceptionCheck as usize] = is_exception_pending as *const c_void;
+    table[Place::ExceptionOccurred as usize] = no_exception as *const c_void;
+    table[Place::ExceptionClear as usize] = nothing_to_do as *const c_void;
+    table[Place::ExceptionDescribe as usize] = nothing_to_do as *const c_void;
+    table[Place::DeleteLocalRef as usize] = forget_reference as *const c_void;
+    table[Place::DeleteGlobalRef as usize] = forget_reference as *const c_void;
+    table[Place::DeleteWeakGlobalRef as usize] = forget_reference as *const c_void;
+    table[Place::NewLocalRef as usize] = same_reference as *const c_void;
+    table[Place::NewGlobalRef as usize] = same_reference as *const c_void;
+    table[Place::NewWeakGlobalRef as usize] = same_reference as *const c_void;
+    table[Place::IsSameObject as usize] = is_same as *const c_void;
     table
 }
 
@@ -148,7 +131,7 @@ extern "C" fn version(_: *mut JNIEnv) -> jint {
 
 extern "C" fn get_java_vm(_: *mut JNIEnv, vm: *mut *mut JavaVM) -> jint {
     // SAFETY: the caller passes a place for it.
-    unsafe { vm.write(vm::java_vm()) };
+    unsafe { vm.write(VM.load(Ordering::Relaxed)) };
     JNI_OK
 }
 

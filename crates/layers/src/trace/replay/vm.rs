@@ -1,11 +1,11 @@
 //! The VM that the agent sees.
 
-use super::jni::FUNCTIONS;
-use super::{Replay, player, table};
+use super::{player, table};
 use jni_sys::{JNI_EDETACHED, JNI_ERR, JNI_EVERSION, JNI_OK, JavaVM, jint};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::atomic::Ordering;
 
 /// JNIInvokeInterface.
 #[repr(C)]
@@ -34,7 +34,6 @@ struct Vm(#[expect(dead_code, reason = "agents look at it")] &'static Invoke);
 /// Returns the VM.
 pub fn java_vm() -> *mut JavaVM {
     static VM: Vm = Vm(&INVOKE);
-    _ = &FUNCTIONS;
     ptr::from_ref(&VM).cast_mut().cast()
 }
 
@@ -44,7 +43,10 @@ extern "C" fn refuse(_: *mut JavaVM) -> jint {
 
 extern "C" fn get_env(_: *mut JavaVM, place: *mut *mut c_void, version: jint) -> jint {
     let (found, result): (*mut c_void, _) = match version {
-        JVMPI_VERSION_1 | JVMPI_VERSION_1_1 | JVMPI_VERSION_1_2 => (table::get().cast(), JNI_OK),
+        JVMPI_VERSION_1 | JVMPI_VERSION_1_1 | JVMPI_VERSION_1_2 => {
+            let table = table::replay().map(|replay| replay.table.load(Ordering::Relaxed));
+            (table.unwrap_or_default().cast(), JNI_OK)
+        }
         // The versions of JNI; other interfaces have higher numbers.
         0x0001_0000..=0x0fff_ffff => match player::current_env() {
             Some(env) => (env.pointer().cast(), JNI_OK),
@@ -58,7 +60,8 @@ extern "C" fn get_env(_: *mut JavaVM, place: *mut *mut c_void, version: jint) ->
 }
 
 extern "C" fn attach(_: *mut JavaVM, place: *mut *mut c_void, _: *mut c_void) -> jint {
-    let env = player::current_env().unwrap_or_else(|| player::attach(Replay::get()));
+    let attached = || table::replay().map(player::attach);
+    let Some(env) = player::current_env().or_else(attached) else { return JNI_ERR };
     // SAFETY: the caller passes a place for it.
     unsafe { place.write(env.pointer().cast()) };
     JNI_OK
