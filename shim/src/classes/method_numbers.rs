@@ -9,10 +9,10 @@
 use super::methods;
 use crate::jvm::{self, Jni};
 use crate::lock::Lock;
-use crate::records::append_only::AppendOnly;
 use crate::records::class::Class;
 use crate::records::construction::Beginning;
-use crate::records::runs::Runs;
+use crate::records::numbered::AppendOnly;
+use crate::records::numbered::Runs;
 use crate::threads;
 use jni_sys::jmethodID;
 use std::collections::HashSet;

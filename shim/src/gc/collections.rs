@@ -10,8 +10,7 @@ use super::gc_counts;
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock};
 use crate::platform::os_thread::os_thread;
-use crate::records::moves;
-use crate::records::pauses::Pauses;
+use crate::records::pauses::{self, Pauses};
 use crate::records::thread::Thread;
 use crate::sync::bounded_wait::BoundedWait;
 use crate::threads;
@@ -75,7 +74,7 @@ pub fn start(jni: Jni, play: Play) {
         return;
     }
     if gc_counts::start() {
-        moves::only_in_pauses();
+        pauses::moves_only_in_pauses();
     }
     if let Err(error) = jvm::get().class_env.set_notification(JVMTI_EVENT_OBJECT_FREE, true) {
         log::debug!("OBJECT_FREE may come late: {error}");

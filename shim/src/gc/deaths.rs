@@ -17,8 +17,7 @@ use super::gc_counts;
 use crate::jvm::{self, Jni};
 use crate::lock::{Condition, Lock, Locked};
 use crate::platform::os_thread::os_thread;
-use crate::records::gc_switch;
-use crate::records::pauses::Pauses;
+use crate::records::pauses::{self, Pauses};
 use crate::records::tags::{self, Kind};
 use crate::threads;
 use std::cell::Cell;
@@ -146,7 +145,7 @@ impl Due {
 
     /// Returns true if a deferred collection can be delivered now.
     pub fn can_play_deferred(&self) -> bool {
-        self.is_deferred && !self.is_over && !gc_switch::is_off()
+        self.is_deferred && !self.is_over && !pauses::is_gc_disabled()
     }
 }
 

@@ -14,9 +14,9 @@ use crate::lock::{Condition, Lock};
 use crate::platform::os_thread::os_thread;
 use crate::platform::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
 use crate::records::in_flight::{Passage, TrackedPassage};
+use crate::records::registry;
 use crate::records::thread::Thread;
-use crate::records::{epoch, gc_switch};
-use crate::records::{registry, running};
+use crate::records::{pauses, phase};
 use crate::sync::bounded_wait::BoundedWait;
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
@@ -62,7 +62,7 @@ pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
     let passage = thread.in_flight.enter_tracked()?;
     // Sufficient, because [`has_epochs`] requires the kernel's barrier on the other side.
     compiler_fence(Ordering::SeqCst);
-    let epoch = epoch::now();
+    let epoch = phase::epoch();
     (thread.short_cut_epoch.load(Ordering::Relaxed) == epoch).then_some((passage, epoch))
 }
 
@@ -97,12 +97,12 @@ fn wait_until_open() -> bool {
 /// Implements `DisableGC`: counts, and returns after the end of a collection that is being delivered. A
 /// deferred one is delivered first, unless that would wait for an event of the current thread.
 pub fn disable_gc() {
-    if !running::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
+    if !registry::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
         collections::let_deferred_go_first();
         wait_until_open();
     }
     let playing = PLAYING.lock();
-    gc_switch::off();
+    pauses::disable_gc();
     if *playing {
         drop(playing);
         wait_until_open();
@@ -111,7 +111,7 @@ pub fn disable_gc() {
 
 /// Implements `EnableGC`: undoes one [`disable_gc`] of any thread. A surplus call does nothing.
 pub fn enable_gc() {
-    if gc_switch::on() {
+    if pauses::enable_gc() {
         collections::enabled_again();
     }
 }
@@ -143,17 +143,17 @@ pub struct Closed {
 pub fn close() -> Option<Closed> {
     let me = os_thread();
     let close = || CLOSED_BY.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst);
-    if gc_switch::is_off() || close().is_err() {
+    if pauses::is_gc_disabled() || close().is_err() {
         return None;
     }
     let mut closed = Closed { is_idle: false };
-    epoch::close();
+    phase::close_epoch();
     barrier::of_all_threads();
     // If it is disabled meanwhile, even if enabled again, there may be events that can end.
-    closed.is_idle = wait_until_idle(gc_switch::is_off)?;
+    closed.is_idle = wait_until_idle(pauses::is_gc_disabled)?;
     let may_play = {
         let mut playing = PLAYING.lock();
-        *playing = !gc_switch::is_off();
+        *playing = !pauses::is_gc_disabled();
         *playing
     };
     may_play.then_some(closed)
@@ -178,7 +178,7 @@ impl Drop for Closed {
         let mut playing = PLAYING.lock();
         *playing = false;
         CLOSED_BY.store(0, Ordering::SeqCst);
-        epoch::open();
+        phase::open_epoch();
         OPENED.notify_all();
     }
 }
@@ -272,17 +272,17 @@ mod tests {
             if let Some((_passage, _)) = enter_in_epoch(&thread) {
                 add(place, 2);
             } else {
-                let epoch = epoch::now();
+                let epoch = phase::epoch();
                 let _passage = enter(&thread);
                 let _inside = enter(&thread);
                 add(place, 2);
-                if has_epochs() && epoch::is_open(epoch) {
+                if has_epochs() && phase::is_open(epoch) {
                     thread.allow_short_cut(epoch);
                 }
             }
             events += 1;
             if events.is_multiple_of(64) {
-                epoch::change();
+                phase::end_epoch();
             }
             if events.is_multiple_of(100) {
                 disable_gc();
@@ -319,6 +319,6 @@ mod tests {
             // SAFETY: the thread that has used the place has ended.
             assert_eq!(unsafe { *TABLES.0[place].get() }, 2 * events + 3 * played);
         }
-        assert!(epoch::is_open(epoch::now()));
+        assert!(phase::is_open(phase::epoch()));
     }
 }

@@ -10,8 +10,8 @@ use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use crate::jvm::{self, Jni, LARGE_FRAME, WeakRef};
 use crate::lock::{Lock, Memo};
 use crate::platform::cpu_clock;
-use crate::records::gc_switch;
 use crate::records::ids::Tag;
+use crate::records::pauses;
 use crate::records::registry;
 use crate::records::{ids, phase};
 use crate::sync::tagging;
@@ -124,7 +124,7 @@ impl Drop for Run {
 /// so cannot delete references.
 pub fn end_run() {
     let can_drop = || phase::vm_answers() && jvm::get().jni().is_some();
-    if gc_switch::is_off() || !can_drop() {
+    if pauses::is_gc_disabled() || !can_drop() {
         return;
     }
     let mut state = STATE.lock();

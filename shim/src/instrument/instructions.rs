@@ -1,7 +1,7 @@
 //! Rewriting that reports instructions: a call before each one, which gets the operands of a
 //! branch.
 
-use crate::records::lookupswitch;
+use crate::records::numbered;
 use crate::records::tracker::NAME;
 use jvmpi_classfile::opcode::*;
 use jvmpi_classfile::{ClassFile, Code, Editor, Instruction, MethodRef, Snippet};
@@ -102,7 +102,7 @@ fn report<'s>(
             Some((low, high)) => (code.dup().push_int(low).push_int(high), natives.tableswitch),
             None => {
                 let keys = switch.cases().map(|(key, _)| key).collect();
-                (code.dup().push_int(lookupswitch::number(keys) as i32), natives.lookupswitch)
+                (code.dup().push_int(numbered::number_keys(keys) as i32), natives.lookupswitch)
             }
         },
         _ => (code, natives.instruction),

@@ -4,7 +4,7 @@ use super::{AgentLock, spawn};
 use crate::gc::{barrier, gate};
 use crate::platform::model::machine;
 use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use crate::records::epoch;
+use crate::records::phase;
 use crate::threads::Thread;
 use shuttle::thread::JoinHandle;
 use std::sync::Arc;
@@ -63,12 +63,12 @@ fn send(thread: &Thread, agent: &Agent, place: usize) {
     if let Some((_passage, _)) = gate::enter_in_epoch(thread) {
         return agent.handle_event(place);
     }
-    let epoch = epoch::now();
+    let epoch = phase::epoch();
     let _passage = gate::enter(thread);
     agent.handle_event(place);
     let _inside = gate::enter(thread);
     agent.handle_event(place);
-    if epoch::is_open(epoch) {
+    if phase::is_open(epoch) {
         thread.allow_short_cut(epoch);
     }
 }
@@ -93,7 +93,7 @@ fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 
         barrier::of_all_threads();
         assert!(gate::has_epochs());
         model().into_iter().for_each(machine::join);
-        assert!(epoch::is_open(epoch::now()), "the gate stays closed");
+        assert!(phase::is_open(phase::epoch()), "the gate stays closed");
     });
 }
 
@@ -101,7 +101,7 @@ fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 
 /// done in the other.
 ///
 /// Fails without the barrier in `close` or the fence in `enter` or `enter_in_epoch`; if `enter` counts the event after
-/// it has looked at the gate; if `close` leaves out `epoch::close`; if a `Passage` or `TrackedPassage` ends with a Relaxed
+/// it has looked at the gate; if `close` leaves out `phase::close_epoch`; if a `Passage` or `TrackedPassage` ends with a Relaxed
 /// store; and if `wait_until_idle` does not look once more whether the events are in flight.
 #[test]
 fn no_event_is_in_flight_during_a_collection() {

@@ -9,7 +9,6 @@ use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::gc::gate;
 use crate::jvm::Jni;
 use crate::records::agents::{self, Agent, OnlyListener};
-use crate::records::epoch;
 use crate::records::in_flight::TrackedPassage;
 use crate::records::phase::{self, Phase};
 use crate::threads::{self, Thread};
@@ -68,14 +67,14 @@ pub fn is_reportable(thread: &Thread) -> bool {
 /// Reports the method with this number on the slow path, and determines whether the next events of the thread and of
 /// the method may take the fast path.
 pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(NumberedMethod<'_>)) {
-    let epoch = epoch::now();
+    let epoch = phase::epoch();
     let all_announced = method_numbers::with(jni, number, |method| {
         report(method);
         let is_announced = |agent: &Agent| method.class.announced.to(agent);
         agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(is_announced)
     });
     let can_be_relied_on =
-        gate::has_epochs() && epoch::is_open(epoch) && phase::now() == Phase::Live;
+        gate::has_epochs() && phase::is_open(epoch) && phase::now() == Phase::Live;
     if !can_be_relied_on {
         return;
     }

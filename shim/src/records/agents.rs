@@ -1,6 +1,6 @@
 //! The agents: up to eight, each with its own function table and its own set of enabled events.
 
-use super::epoch;
+use super::phase;
 use crate::lock::Lock;
 use jni_sys::jint;
 use jvmpi_settings::AgentOptions;
@@ -170,12 +170,12 @@ impl Agent {
         self.find_out_about_exits();
         // A thread that sees the new listener also sees that the old epoch is over, and a thread that has seen the
         // old listener is not in the newest epoch.
-        epoch::change();
+        phase::end_epoch();
         OnlyListener::find_all();
         if wants && event_type == JVMPI_EVENT_CLASS_LOAD {
             CLASS_LOADS_ENABLED.fetch_add(1, Ordering::Release);
         }
-        epoch::change();
+        phase::end_epoch();
     }
 
     /// Returns true if each entry that the agent gets now has an exit that it gets. Otherwise entries are not
@@ -347,6 +347,6 @@ pub fn claim(
     agent.library.get_or_init(|| Library { base, path: path.to_owned(), options });
     agent.interface.store(table(index), Ordering::Release);
     COUNT.store(index + 1, Ordering::Release);
-    epoch::change();
+    phase::end_epoch();
     Some(agent)
 }

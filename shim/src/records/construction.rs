@@ -4,6 +4,8 @@
 //! must be announced before METHOD_ENTRY2 names it. The constructor of `Object` can pass it on, and most
 //! constructors call it first, through those of the superclasses. So their entries are deferred until it
 //! runs. Any other event must come after these entries: then the object is searched.
+//!
+//! Objects that were allocated without a constructor are counted here too.
 
 use super::class::Class;
 use std::ptr;
@@ -141,6 +143,28 @@ impl<C> Chain<C> {
     /// Returns the class of the outermost constructor.
     pub fn class(&self) -> Option<&C> {
         self.class.as_deref()
+    }
+}
+
+/// The number of objects that a thread has allocated and reported without running a constructor. A
+/// constructor that runs later must not report them again. Only the thread itself uses this.
+#[derive(Default)]
+pub struct Unconstructed(AtomicU32);
+
+impl Unconstructed {
+    pub fn add(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Returns true if the object that is being constructed is one of them. `is_reported` returns
+    /// whether it was reported before; it is called only if there are any.
+    pub fn is_one(&self, is_reported: impl FnOnce() -> bool) -> bool {
+        let count = self.0.load(Ordering::Relaxed);
+        let is_one = count > 0 && is_reported();
+        if is_one {
+            self.0.store(count - 1, Ordering::Relaxed);
+        }
+        is_one
     }
 }
 

@@ -4,9 +4,8 @@
 //! long as possible, because some agents keep IDs in 32 bits. It is kept in the object's JVMTI tag, with a bit
 //! for each agent that got the announcement. No ID is used twice, unless a [setting](free_ids) allows it.
 
-use super::free_ids;
-use super::id_range::{Run, STEP, end};
-pub use super::object_tag::{Tag, possible_tags};
+use super::free_ids::{self, Run, STEP, end};
+pub use super::tags::{Tag, possible_tags};
 use crate::jvm::{Error, Result};
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

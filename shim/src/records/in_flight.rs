@@ -1,6 +1,8 @@
-//! The events in flight on a thread, each inside the previous one.
+//! The events in flight on a thread, each inside the previous one, and the object of the innermost.
 
-use crate::platform::sync::atomic::{AtomicU64, Ordering};
+use crate::platform::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use jni_sys::jobject;
+use jvmpi_sys::jobjectID;
 
 /// The number of events in flight, and the reporter of the innermost one. Only the thread itself writes
 /// this, just twice per event, because more would be too expensive for method events. Every store that may
@@ -143,6 +145,48 @@ impl Drop for TrackedPassage<'_> {
     #[inline]
     fn drop(&mut self) {
         self.0.0.store(0, Ordering::Release);
+    }
+}
+
+/// The object of the event in flight: its ID and a reference, because agents request the object in the event. Only the
+/// thread itself uses them.
+#[derive(Default)]
+pub struct CurrentObject {
+    id: AtomicPtr<jvmpi_sys::_jobjectID>,
+    object: AtomicPtr<jni_sys::_jobject>,
+}
+
+impl CurrentObject {
+    /// Runs `event` with the object as its current object. The object lives until `event` returns.
+    pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
+        let (outer_id, outer_object) =
+            (self.id.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
+        let _outer = Outer { current_object: self, id: outer_id, object: outer_object };
+        self.set(id, object);
+        event()
+    }
+
+    fn set(&self, id: jobjectID, object: jobject) {
+        self.id.store(id, Ordering::Relaxed);
+        self.object.store(object, Ordering::Relaxed);
+    }
+
+    /// Returns the object if the ID is that of the current object.
+    pub fn object(&self, id: jobjectID) -> Option<jobject> {
+        (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
+    }
+}
+
+/// Restores the current object of the outer event when it is dropped.
+struct Outer<'a> {
+    current_object: &'a CurrentObject,
+    id: jobjectID,
+    object: jobject,
+}
+
+impl Drop for Outer<'_> {
+    fn drop(&mut self) {
+        self.current_object.set(self.id, self.object);
     }
 }
 

@@ -1,7 +1,12 @@
-//! The stage of the VM's life, as agents see it.
+//! The stage of the VM's life, as agents see it, and the epoch: a number that changes with everything that decides which
+//! agent gets which event.
+//!
+//! Sending an event takes many checks: the agent has enabled it, it has got the announcements of the thread and the
+//! class, the VM is not ending. They are made once for each thread and method in an epoch. Until the epoch ends, one
+//! comparison replaces them.
 
-use super::epoch;
 use crate::platform::os_thread::os_thread;
+use crate::platform::sync::atomic::AtomicU64;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 /// The stages of the VM's life, in order.
@@ -39,7 +44,7 @@ pub fn now() -> Phase {
 /// Enters a later stage. Returns false if it was reached before.
 pub fn advance(to: Phase) -> bool {
     let is_new = PHASE.fetch_max(to as u8, Ordering::AcqRel) < to as u8;
-    epoch::change();
+    end_epoch();
     is_new
 }
 
@@ -56,4 +61,36 @@ pub fn is_shutting_down_here() -> bool {
 /// Returns true if functions that need a running VM can work and requested events are sent.
 pub fn vm_answers() -> bool {
     matches!(now(), Phase::Replaying | Phase::Live | Phase::ShuttingDown)
+}
+
+/// Odd while the gate is closed. Never [`NO_EPOCH`].
+static EPOCH: AtomicU64 = AtomicU64::new(2);
+
+/// No epoch: for a thread or method that was never checked.
+pub const NO_EPOCH: u64 = 0;
+
+/// Returns the current epoch.
+#[inline]
+pub fn epoch() -> u64 {
+    EPOCH.load(Ordering::Acquire)
+}
+
+/// Returns true if checks made in the epoch stay valid until it ends.
+pub fn is_open(epoch: u64) -> bool {
+    epoch.is_multiple_of(2)
+}
+
+/// Ends the epoch because something has changed, and begins the next one.
+pub fn end_epoch() {
+    EPOCH.fetch_add(2, Ordering::SeqCst);
+}
+
+/// Ends the epoch. The next one begins with [`open_epoch`]. One caller at a time.
+pub fn close_epoch() {
+    EPOCH.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Begins an epoch after [`close_epoch`].
+pub fn open_epoch() {
+    EPOCH.fetch_add(1, Ordering::SeqCst);
 }

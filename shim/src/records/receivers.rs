@@ -1,11 +1,11 @@
 //! A cache of the IDs of objects whose methods a thread has just called, by the objects' addresses.
 //!
 //! The VM takes 30 ns and more to find an object's tag, most of the time of a METHOD_ENTRY2. A JNI reference
-//! points to the object's address. The address is valid until objects [move](moves); the ID and the
-//! announcements stay the same until the [epoch](super::epoch) ends. No other object can have the address
+//! points to the object's address. The address is valid until objects [move](pauses); the ID and the
+//! announcements stay the same until the [epoch](super::phase) ends. No other object can have the address
 //! before, because memory is reused only after a collection.
 
-use super::moves;
+use super::pauses;
 use jni_sys::jobject;
 use jvmpi_sys::jobjectID;
 use std::sync::OnceLock;
@@ -49,7 +49,7 @@ impl Receivers {
         }
         let id = find()?;
         // Otherwise the object may have moved, and the address may belong to another one.
-        if moves::is_still(time) {
+        if pauses::is_still(time) {
             self.learn(time, epoch, address, id);
         }
         Some(id)
@@ -90,14 +90,14 @@ fn place(address: usize) -> usize {
 fn address(object: jobject) -> Option<(u64, usize)> {
     // HotSpot sets these bits in references that are not local.
     const KIND: usize = 3;
-    let time = moves::between()?;
+    let time = pauses::between()?;
     if object.addr() & KIND != 0 {
         return None;
     }
     // SAFETY: a local reference points to where the VM keeps the object's address, in VMs that move objects
     // only in pauses. The collector may be changing it, but all VMs write a pointer at once.
     let address = unsafe { &*object.cast::<AtomicUsize>() }.load(Ordering::Relaxed);
-    moves::is_still(time).then_some((time, address))
+    pauses::is_still(time).then_some((time, address))
 }
 
 #[cfg(test)]

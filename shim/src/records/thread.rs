@@ -1,37 +1,30 @@
-//! The record of one thread.
+//! The record of one thread, with the state that has no file of its own.
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
 use super::calls::OpenCalls;
-use super::construction::Held;
+use super::class::Loaded;
+use super::construction::{Held, Unconstructed};
 use super::consumed::Consumed;
-use super::current_object::CurrentObject;
-use super::epoch;
 use super::ids;
-use super::in_flight::InFlight;
-use super::jni_monitors::JniMonitors;
-use super::loaded::Loaded;
-use super::on_drop::OnDrop;
-use super::own_work::OwnWork;
+use super::in_flight::{CurrentObject, InFlight};
+use super::phase;
 use super::receivers::Receivers;
 use super::sample::Sample;
-use super::stand_in::StandIn;
 use super::suspension::Suspension;
-use super::transition::Transition;
-use super::unconstructed::Unconstructed;
 use super::virtual_thread::{self, VirtualThread};
-use super::wait_target::WaitTarget;
-use super::waits::Waits;
+use super::waits::{JniMonitors, WaitTarget, Waits};
 use crate::jvm::GlobalRef;
 use crate::lock::Lock;
 use crate::platform::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering,
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::jobjectID;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 /// The record of a thread. No two records share a cache line, because each thread writes its own at every event.
 #[repr(align(128))]
@@ -150,7 +143,7 @@ impl Thread {
             calls: OpenCalls::default(),
             held: Held::default(),
             receivers: Receivers::default(),
-            short_cut_epoch: AtomicU64::new(epoch::NONE),
+            short_cut_epoch: AtomicU64::new(phase::NO_EPOCH),
             waits: Waits::default(),
             jni_monitors: JniMonitors::default(),
             waits_for: WaitTarget::default(),
@@ -264,7 +257,7 @@ impl Thread {
 
     /// Makes the thread's next event take the long way, because something has changed for this thread alone.
     pub fn forbid_short_cut(&self) {
-        self.short_cut_epoch.store(epoch::NONE, Ordering::Relaxed);
+        self.short_cut_epoch.store(phase::NO_EPOCH, Ordering::Relaxed);
     }
 
     /// Returns the agent's thread-local storage; NULL until it is set.
@@ -274,6 +267,144 @@ impl Thread {
 
     pub fn set_local_storage(&self, agent: &Agent, value: *mut c_void) {
         self.local_storage[agent.index].store(value, Ordering::Release);
+    }
+}
+
+/// The state of a thread that delivers GC events, or in whose name another one does.
+pub struct StandIn {
+    /// On a hidden thread, the environment that events for agents name.
+    env: AtomicPtr<JNIEnv>,
+    /// The time that the thread's clock shows to the agent that gets the GC events, else [`NO_TIME`].
+    clock: AtomicI64,
+    /// The nanoseconds of the collections that were delivered in the thread's name, by agent.
+    collections: [AtomicI64; MAX_AGENTS],
+}
+
+/// A value that no clock shows.
+const NO_TIME: i64 = i64::MIN;
+
+impl Default for StandIn {
+    fn default() -> Self {
+        Self {
+            env: AtomicPtr::new(ptr::null_mut()),
+            clock: AtomicI64::new(NO_TIME),
+            collections: Default::default(),
+        }
+    }
+}
+
+impl StandIn {
+    /// Runs `work` while the thread stands for the thread with this environment, whose clock shows this time.
+    pub fn standing_for<R>(
+        &self,
+        env: *mut JNIEnv,
+        time: Option<i64>,
+        work: impl FnOnce() -> R,
+    ) -> R {
+        let outer = self.env.swap(env, Ordering::Relaxed);
+        let outer_time = self.clock.swap(time.unwrap_or(NO_TIME), Ordering::Relaxed);
+        let _after = OnDrop(|| {
+            self.env.store(outer, Ordering::Relaxed);
+            self.clock.store(outer_time, Ordering::Relaxed);
+        });
+        work()
+    }
+
+    /// Returns the environment of the thread for which it stands, NULL if there is none.
+    pub fn env(&self) -> *mut JNIEnv {
+        self.env.load(Ordering::Relaxed)
+    }
+
+    /// Returns the time of the clock while the thread delivers GC events to an agent.
+    pub fn clock(&self) -> Option<i64> {
+        Some(self.clock.load(Ordering::Relaxed)).filter(|time| *time != NO_TIME)
+    }
+
+    /// Returns the nanoseconds of the collections that the agent has got in the thread's name.
+    pub fn time_of_collections(&self, agent: &Agent) -> i64 {
+        self.collections[agent.index].load(Ordering::Relaxed)
+    }
+
+    /// Adds the nanoseconds of a collection that the agent gets in the thread's name.
+    pub fn add_collection(&self, agent: &Agent, nanos: i64) {
+        self.collections[agent.index].fetch_add(nanos, Ordering::Relaxed);
+    }
+}
+
+/// The nesting depth of the shim's own work on a thread.
+#[derive(Default)]
+pub struct OwnWork {
+    depth: AtomicU32,
+    needs_no_ids: AtomicBool,
+}
+
+impl OwnWork {
+    /// Records that such work begins.
+    pub fn begin(&self) {
+        self.depth.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records that the innermost such work has ended.
+    pub fn end(&self) {
+        self.depth.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Returns true between [`begin`](Self::begin) and [`end`](Self::end).
+    pub fn is_under_way(&self) -> bool {
+        self.depth.load(Ordering::Relaxed) > 0
+    }
+
+    /// Runs `work`, whose objects do not outlive it and so need no IDs.
+    pub fn without_ids<R>(&self, work: impl FnOnce() -> R) -> R {
+        let outer = self.needs_no_ids.swap(true, Ordering::Relaxed);
+        let _after = OnDrop(|| self.needs_no_ids.store(outer, Ordering::Relaxed));
+        work()
+    }
+
+    /// Returns true if the objects that the thread allocates now need no IDs.
+    pub fn needs_no_ids(&self) -> bool {
+        self.needs_no_ids.load(Ordering::Relaxed)
+    }
+}
+
+/// Shows whether a virtual thread is being mounted or unmounted on the thread.
+#[derive(Default)]
+pub struct Transition {
+    is_under_way: AtomicBool,
+    /// True if the virtual thread that is being mounted has waited for a monitor.
+    resumes: AtomicBool,
+}
+
+impl Transition {
+    /// Returns true while a virtual thread is being mounted or unmounted.
+    pub fn is_under_way(&self) -> bool {
+        self.is_under_way.load(Ordering::Relaxed)
+    }
+
+    /// Records that a transition begins or has ended.
+    pub fn note(&self, begins: bool) {
+        self.is_under_way.store(begins, Ordering::Relaxed);
+    }
+
+    /// Records that a virtual thread that has waited for a monitor is about to be mounted, or that it runs again.
+    /// Returns true if such a mount was in progress.
+    pub fn note_resumption(&self, begins: bool) -> bool {
+        self.resumes.swap(begins, Ordering::Relaxed)
+    }
+
+    /// Records that no transition is in progress.
+    pub fn clear(&self) {
+        self.note(false);
+        self.note_resumption(false);
+    }
+}
+
+/// Calls the function when it is dropped, also by a panic.
+pub struct OnDrop<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
     }
 }
 

@@ -1,7 +1,12 @@
-//! The waits of each thread at Java monitors, as far as the VM reports them.
+//! The waits of each thread at Java monitors, as far as the VM reports them, the monitors that it has entered by JNI, and
+//! the thread or raw monitor that it waits for.
 
+use crate::jvm::{GlobalRef, Jni};
+use crate::lock::Lock;
+use crate::platform::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use jni_sys::jobject;
+use std::mem;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Counts how often the VM's reports of one kind were switched off. The end of a wait that began
@@ -107,6 +112,100 @@ impl Waits {
 fn now() -> u64 {
     static BASE: LazyLock<Instant> = LazyLock::new(Instant::now);
     1 + BASE.elapsed().as_nanos() as u64
+}
+
+/// The monitors that a thread has entered by JNI, each as often as it was entered. The VM's count of a thread's entries
+/// does not include them, because it counts frames of methods. Only the thread itself uses them.
+#[derive(Default)]
+pub struct JniMonitors(Lock<Vec<GlobalRef>>);
+
+impl JniMonitors {
+    /// Records that the thread has entered the object's monitor.
+    pub fn entered(&self, jni: Jni, object: jobject) {
+        if let Some(object) = GlobalRef::new(jni, object) {
+            self.0.lock().push(object);
+        }
+    }
+
+    /// Records that the thread has exited the object's monitor. The entry may not have been recorded.
+    pub fn left(&self, jni: Jni, object: jobject) {
+        // The lock is released before the VM is called.
+        let mut entered = mem::take(&mut *self.0.lock());
+        if let Some(last) = entered.iter().rposition(|one| jni.same_object(one.get(), object)) {
+            entered.remove(last);
+        }
+        *self.0.lock() = entered;
+    }
+
+    /// Returns the number of times that the thread has entered the object's monitor.
+    pub fn count(&self, jni: Jni, object: jobject) -> usize {
+        let entered = mem::take(&mut *self.0.lock());
+        let count = entered.iter().filter(|one| jni.same_object(one.get(), object)).count();
+        *self.0.lock() = entered;
+        count
+    }
+
+    /// Returns true if the thread is in no monitor that it has entered by JNI.
+    pub fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+}
+
+/// The wait target of a thread while it waits. Cycles of waiting threads are found by it. Only the
+/// thread itself writes it.
+#[derive(Default)]
+pub struct WaitTarget {
+    target: AtomicU64,
+    /// The number of times that the thread has begun or continued to wait for another one.
+    checks: AtomicU32,
+}
+
+/// A thread or raw monitor that a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// The thread with this number, awaited in a `BoundedWait`.
+    Thread(i32),
+    /// The raw monitor with this number.
+    RawMonitor(usize),
+}
+
+/// The first bit of a raw monitor's number, counted from 1. The bits below have a thread's number.
+const MONITOR: u32 = 32;
+
+impl WaitTarget {
+    /// Runs `wait`, in which the thread waits for the raw monitor with this number.
+    pub fn while_blocked<R>(&self, monitor: usize, wait: impl FnOnce() -> R) -> R {
+        self.target.store((monitor as u64 + 1) << MONITOR, Ordering::SeqCst);
+        let result = wait();
+        self.clear();
+        result
+    }
+
+    /// Sets the target to a thread. If two threads wait for each other, at least one sees it.
+    pub fn set(&self, os_thread: i32) {
+        self.checks.store(self.checks().wrapping_add(1), Ordering::Release);
+        self.target.store(os_thread as u64, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Returns a number that changes with each [`Self::set`].
+    pub fn checks(&self) -> u32 {
+        self.checks.load(Ordering::Acquire)
+    }
+
+    /// Records that the thread no longer waits.
+    pub fn clear(&self) {
+        self.target.store(0, Ordering::SeqCst);
+    }
+
+    /// Returns the wait target. None if the thread does not wait, or waits for something unknown.
+    pub fn awaited(&self) -> Option<Awaited> {
+        match self.target.load(Ordering::SeqCst) {
+            0 => None,
+            thread if thread >> MONITOR == 0 => Some(Awaited::Thread(thread as i32)),
+            monitor => Some(Awaited::RawMonitor((monitor >> MONITOR) as usize - 1)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -18,9 +18,9 @@ use crate::platform::cpu_clock;
 use crate::platform::cpu_timer::CpuTimer;
 use crate::platform::os_thread::{self, os_thread};
 use crate::records::agents::Agent;
-use crate::records::append_only::AppendOnly;
+use crate::records::numbered::AppendOnly;
 use crate::records::phase::{self, Phase};
-use crate::records::{registry, running};
+use crate::records::registry;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvmpi_settings::Suspend;
@@ -208,7 +208,7 @@ pub unsafe fn expired(slot: usize, count: u32, context: *mut c_void) {
     }
     // The record is that of the mounted virtual thread, if these are threads of their own. A thread that has not run
     // code of the shim yet has none.
-    let thread = running::known_current();
+    let thread = registry::known_current();
     let thread = thread.as_deref();
     let head = Head {
         env: thread.map_or(env, Thread::env),

@@ -16,7 +16,7 @@ use crate::jvm::async_call_trace::{self, RawFrame};
 use crate::jvm::thread_state::ThreadState;
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
-use crate::records::running;
+use crate::records::registry;
 use crate::sync::vm_locks;
 use crate::threads::Thread;
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
@@ -56,7 +56,7 @@ unsafe fn in_handler(cause: Cause, context: *mut c_void) {
         // SAFETY: as the caller promises.
         return unsafe { cpu_samples::expired(slot, count, context) };
     }
-    let Some(thread) = running::known_current() else { return };
+    let Some(thread) = registry::known_current() else { return };
     // A thread that has ended may be detached from the VM.
     let env = thread.vm_env();
     if !env.is_null() && !thread.has_ended() && phase::now() < Phase::Dead {

@@ -28,9 +28,9 @@ use crate::platform::scheduling::is_asleep;
 use crate::platform::starving::Starving;
 use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::platform::sync::sleep;
+use crate::records::registry;
 use crate::records::thread::Thread;
-use crate::records::wait_target::Awaited;
-use crate::records::{registry, running};
+use crate::records::waits::Awaited;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,7 +112,7 @@ impl BoundedWait {
     /// read it.
     pub fn set_target(&mut self, other: i32) {
         if self.me.is_none() {
-            self.me = registry::by_env(running::known_current_env());
+            self.me = registry::by_env(registry::known_current_env());
         }
         if let Some(me) = &self.me {
             me.waits_for.set(other);
@@ -215,7 +215,7 @@ fn find(threads: &[Arc<Thread>], os_thread: i32) -> Option<&Arc<Thread>> {
 #[derive(Clone, Copy)]
 struct Link {
     os_thread: i32,
-    /// [`WaitTarget::checks`](crate::records::wait_target::WaitTarget::checks), if the thread is in a wait of this kind.
+    /// [`WaitTarget::checks`](crate::records::waits::WaitTarget::checks), if the thread is in a wait of this kind.
     checks: Option<u32>,
 }
 

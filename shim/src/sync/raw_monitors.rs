@@ -6,8 +6,8 @@
 use crate::lock::{Condition, Lock, Locked};
 use crate::platform::os_thread::os_thread;
 use crate::platform::sync::Instant;
-use crate::records::append_only::AppendOnly;
-use crate::records::running;
+use crate::records::numbered::AppendOnly;
+use crate::records::registry;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_formats::dump::{Kind, Monitor};
 use jvmpi_sys::{JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_MONITOR_WAIT};
@@ -70,7 +70,7 @@ impl Default for Env {
 impl Env {
     /// Returns the ID of the current thread; NULL for a hidden thread.
     fn current() -> Self {
-        let thread = running::known_current().filter(|thread| !thread.is_hidden());
+        let thread = registry::known_current().filter(|thread| !thread.is_hidden());
         Self(thread.map_or(ptr::null_mut(), |thread| thread.env()))
     }
 }
@@ -220,7 +220,7 @@ impl RawMonitor {
             state
         };
         // A thread that waits for this one follows the wait-for edge to the monitor's owner.
-        let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match running::known_current() {
+        let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match registry::known_current() {
             Some(current) => current.waits_for.while_blocked(number(self.handle), || wait(state)),
             None => wait(state),
         });
@@ -327,7 +327,7 @@ impl RawMonitor {
 
 /// Calls `wait`, during which the current thread has this status.
 fn has_status<R>(status: jint, wait: impl FnOnce() -> R) -> R {
-    match running::known_current() {
+    match registry::known_current() {
         Some(thread) => thread.at_raw_monitor(status, wait),
         None => wait(),
     }

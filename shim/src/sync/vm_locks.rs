@@ -20,7 +20,7 @@ use crate::lock::assert_none_held;
 use crate::platform::futex;
 use crate::platform::os_thread::os_thread;
 use crate::platform::sync::atomic::{AtomicU32, Ordering};
-use crate::records::{registry, running};
+use crate::records::registry;
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 
 /// A lock that is held during calls of the VM.
@@ -112,7 +112,7 @@ impl VmLock {
         }
         while self.wait_for(suspending) {
             // The thread may have been suspended before it ran any of the shim's code.
-            let current = running::recorded();
+            let current = registry::recorded();
             let release = || self.release();
             if !current.is_some_and(|me| me.suspension.wait_until_resumed(release)) {
                 return VmLockGuard(Some(self));

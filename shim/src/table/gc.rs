@@ -3,7 +3,7 @@
 use crate::gc::lookup;
 use crate::gc::{collections, gate};
 use crate::records::agents::Agent;
-use crate::records::gc_switch;
+use crate::records::pauses;
 use crate::records::phase;
 use crate::threads;
 use crate::translate::collection;
@@ -19,7 +19,7 @@ pub fn enable(_: &Agent) {
 
 /// Runs a garbage collection. Has no effect while an agent has disabled GC.
 pub fn run(_: &Agent) {
-    if !phase::vm_answers() || gc_switch::is_off() {
+    if !phase::vm_answers() || pauses::is_gc_disabled() {
         return;
     }
     let Some((jni, thread)) = threads::current_attached() else { return };

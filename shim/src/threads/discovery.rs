@@ -5,8 +5,9 @@ use super::identity::learn_object;
 use super::{mounting, structure};
 use crate::jvm::Jni;
 use crate::records::phase;
-use crate::records::registry::{by_env, by_id, forget, has_ended, record};
-use crate::records::running::{is_current, known_current};
+use crate::records::registry::{
+    by_env, by_id, forget, has_ended, is_current, known_current, record,
+};
 use crate::records::thread::Thread;
 use crate::sync::tagging;
 use jni_sys::{JNIEnv, jobject};

@@ -13,8 +13,9 @@ pub mod mounting;
 pub mod structure;
 
 pub use crate::platform::os_thread::os_thread;
-pub use crate::records::registry::{all, by_env, by_id, known_to};
-pub use crate::records::running::{Current, is_current, known_current};
+pub use crate::records::registry::{
+    Current, all, by_env, by_id, is_current, known_current, known_to,
+};
 pub use crate::records::thread::Thread;
 #[cfg(test)]
 pub use current::adopt_for_test;

@@ -9,9 +9,9 @@ use crate::jvm::Jni;
 use crate::notify;
 use crate::records::agents::{self, Agent};
 use crate::records::class::Class;
+use crate::records::free_ids;
 use crate::records::ids::{self, Tag};
-use crate::records::pauses::Pauses;
-use crate::records::{free_ids, moves};
+use crate::records::pauses::{self, Pauses};
 use crate::sync::{announcements, bounded_wait};
 use crate::threads::agent_clock::ShownClock;
 use crate::threads::{self, Thread};
@@ -23,13 +23,13 @@ use std::sync::Arc;
 
 pub unsafe extern "system" fn garbage_collection_start(_: *mut jvmtiEnv) {
     // Nothing in here can panic.
-    moves::begin();
+    pauses::begin();
     deaths::pause_begins();
 }
 
 pub unsafe extern "system" fn garbage_collection_finish(_: *mut jvmtiEnv) {
     // Nothing in here can panic.
-    moves::end();
+    pauses::end();
     deaths::pause_ended();
 }
 

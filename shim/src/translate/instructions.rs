@@ -6,7 +6,7 @@ use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::jvm::Jni;
 use crate::notify::short_cut;
 use crate::records::agents::{self, OnlyListener};
-use crate::records::lookupswitch;
+use crate::records::numbered;
 use crate::threads;
 use jni_sys::{jint, jmethodID, jobject};
 use jvmpi_sys::*;
@@ -53,7 +53,7 @@ pub fn tableswitch(jni: Jni, key: jint, low: jint, hi: jint, offset: jint, metho
 /// Reports the start of a `lookupswitch`. `keys` is the number of its registered list of
 /// keys.
 pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint) {
-    let Some((pair, pairs)) = lookupswitch::choose(keys as usize, key) else { return };
+    let Some((pair, pairs)) = numbered::choose_key(keys as usize, key) else { return };
     let lookupswitch_info = JVMPI_Event_instruction_lookupswitch_info {
         chosen_pair_index: pair as jint,
         pairs_total: pairs as jint,

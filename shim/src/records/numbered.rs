@@ -1,7 +1,12 @@
-//! A table that only grows and is read without a lock.
+//! Tables of things that rewritten code and signal handlers name by numbers: they only grow and are read without a lock.
+//! Also ranges of free numbers, and the keys of `lookupswitch` instructions.
 
+use crate::lock::Lock;
 use crate::platform::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::ptr;
+use std::sync::{LazyLock, OnceLock};
 
 /// Up to `CHUNK * CHUNKS` entries, by number; by default 33 million. They never move, and are never
 /// dropped.
@@ -62,6 +67,64 @@ fn make<T: Default, const CHUNK: usize>(place: &AtomicPtr<T>) {
         // SAFETY: the chunk comes from a box of this length, and no other thread has seen it.
         drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(new, CHUNK)) });
     }
+}
+
+/// Ranges of numbers that do not touch each other: their ends, by their beginnings.
+pub struct Runs(BTreeMap<usize, usize>);
+
+impl Runs {
+    pub const fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    /// Adds a range of numbers. None of them may be contained already.
+    pub fn put(&mut self, run: Range<usize>) {
+        let Range { mut start, mut end } = run;
+        if let Some((before, _)) = self.0.range(..start).next_back().filter(|(_, e)| **e == start) {
+            start = *before;
+        }
+        if let Some(end_behind) = self.0.remove(&end) {
+            end = end_behind;
+        }
+        self.0.insert(start, end);
+    }
+
+    /// Removes `count` consecutive numbers and returns the first.
+    pub fn take(&mut self, count: usize) -> Option<usize> {
+        let (start, end) = self.0.iter().find(|(start, end)| **end - **start >= count)?;
+        let (start, end) = (*start, *end);
+        self.0.remove(&start);
+        if start + count < end {
+            self.0.insert(start + count, end);
+        }
+        Some(start)
+    }
+}
+
+/// The keys of a `lookupswitch`.
+type Keys = Box<[i32]>;
+
+static KEYS: AppendOnly<OnceLock<Keys>> = AppendOnly::new();
+/// The number of each list of keys. A class that is rewritten again gets the same numbers.
+static NUMBERS: LazyLock<Lock<HashMap<Keys, usize>>> = LazyLock::new(Lock::default);
+
+/// Returns the number of a list of keys, which are in ascending order as in the class file.
+pub fn number_keys(keys: Keys) -> usize {
+    let mut numbers = NUMBERS.lock();
+    *numbers.entry(keys).or_insert_with_key(|keys| {
+        let number = KEYS.reserve(1);
+        if let Some(place) = KEYS.get(number) {
+            place.get_or_init(|| keys.clone());
+        }
+        number
+    })
+}
+
+/// Returns the index of the pair that a key selects, and the number of pairs. The index of the
+/// default is the number of pairs.
+pub fn choose_key(number: usize, key: i32) -> Option<(usize, usize)> {
+    let keys = KEYS.get(number)?.get()?;
+    Some((keys.binary_search(&key).unwrap_or(keys.len()), keys.len()))
 }
 
 #[cfg(test)]
@@ -129,5 +192,27 @@ mod tests {
             // SAFETY: `fill` stored the pointer of a box there, and all threads have ended.
             drop(unsafe { Box::from_raw(content) });
         }
+    }
+
+    #[test]
+    fn returned_runs_are_merged_and_taken_again() {
+        let mut runs = Runs::new();
+        assert_eq!(runs.take(1), None);
+        for run in [10..14, 0..4, 20..22, 4..10] {
+            runs.put(run);
+        }
+        assert_eq!(runs.take(15), None);
+        assert_eq!(runs.take(14), Some(0));
+        assert_eq!((runs.take(1), runs.take(1), runs.take(1)), (Some(20), Some(21), None));
+    }
+
+    #[test]
+    fn keys_choose_their_pair_or_the_default() {
+        let keys = [-5, 0, 7];
+        let switch = number_keys(keys.into());
+        assert_eq!(number_keys(keys.into()), switch);
+        let chosen = [-5, 0, 7, 1, i32::MIN].map(|key| choose_key(switch, key).unwrap());
+        assert_eq!(chosen, [(0, 3), (1, 3), (2, 3), (3, 3), (3, 3)]);
+        assert_eq!(choose_key(number_keys([].into()), 0), Some((0, 0)));
     }
 }
