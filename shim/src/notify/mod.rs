@@ -2,11 +2,6 @@
 //! VM](deliver_for_vm), or it takes the [`short_cut`].
 
 mod delivery;
-mod handler;
-mod recipients;
 pub mod short_cut;
-mod vm_events;
 
-pub use delivery::Delivery;
-pub use recipients::{is_reported, may_get, reaches_agents};
-pub use vm_events::{deliver_for_vm, request};
+pub use delivery::{Delivery, deliver_for_vm, is_reported, may_get, reaches_agents, request};

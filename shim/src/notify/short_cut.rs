@@ -3,8 +3,7 @@
 //! Such events occur hundreds of millions of times. The checks that a [`Delivery`](super::Delivery) makes for each event
 //! are made here once per epoch ([`epoch`]) for each thread and each method.
 
-use super::handler::call_inside;
-use super::recipients::is_reported;
+use super::delivery::{call_inside, is_reported};
 use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::gc::gate;
 use crate::jvm::Jni;
