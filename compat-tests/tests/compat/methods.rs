@@ -47,6 +47,7 @@ cases![
     virtual_threads_of_their_own.since(21),
     rewritten_while_virtual_threads_are_mounted.since(21),
     virtual_threads_that_wait.since(21),
+    entered_method_of_virtual_thread_is_on_top.since(21),
     an_http_server.since(17),
     clojure,
 ];
@@ -649,6 +650,15 @@ fn virtual_threads_that_wait(vm: &Vm<'_>) -> Result<(), String> {
     let one = one.map(|what| format!("-Djdk.virtualThreadScheduler.{what}=1"));
     let outcome = one.iter().fold(java, |java, property| java.flag(property)).run()?;
     counted(&outcome, &["entries", "exits"])
+}
+
+/// Also while a virtual thread leaves its carrier at a monitor, of which nobody is notified.
+fn entered_method_of_virtual_thread_is_on_top(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java_for(21, "VirtualCalls")?.agent("methods", "events=1,tops=1,count=0")?;
+    let outcome = java.settings("virtual=carrier").run()?;
+    let total = outcome.report().one("total")?;
+    ensure!(total.int("entries")? > 10_000, "too few entries: {total}");
+    equal("entries not on top", total.int("not_on_top")?, 0)
 }
 
 /// Virtual threads run undisturbed, and every event keeps the rules. One line names the setting that agents with stacks need.

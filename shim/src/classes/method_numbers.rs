@@ -188,16 +188,19 @@ pub fn reported(number: usize) -> Option<jmethodID> {
     (!method.is_null()).then_some(method)
 }
 
-/// Finds the method that reports: the caller of the Tracker.
+/// Finds the method that reports: the caller of the Tracker. None while JVMTI hides the innermost frames, because a
+/// virtual thread is being mounted or unmounted.
 #[cold]
 fn resolve(jni: Jni, place: &Numbered) -> Option<jmethodID> {
-    let mut frame = [MaybeUninit::uninit()];
-    let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 1, &mut frame).ok()?;
-    if walked == 0 {
+    let mut frames = [MaybeUninit::uninit(); 2];
+    let walked = jvm::get().jvmti.stack_trace(ptr::null_mut(), 0, &mut frames).ok()?;
+    if walked < frames.len() {
         return None;
     }
-    // SAFETY: the walk wrote one frame.
-    let method = methods::of(jni, unsafe { frame[0].assume_init() }.method)?;
+    // SAFETY: the walk wrote both frames.
+    let [tracker, caller] = frames.map(|frame| unsafe { frame.assume_init() }.method);
+    methods::of(jni, tracker).filter(|tracker| tracker.class.is_own())?;
+    let method = methods::of(jni, caller)?;
     // The frame may belong to an obsolete version of the method; the new version has the same number.
     let id = method.id();
     place.set(id, &method.class);

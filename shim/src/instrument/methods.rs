@@ -3,6 +3,7 @@
 
 use super::beginnings;
 use super::reports::{Calls, Reports};
+use super::transitions;
 use crate::classes::method_numbers;
 use crate::records::tracker::NAME;
 use jvmpi_classfile::opcode::{ACONST_NULL, ALOAD_3, IRETURN, PUTFIELD};
@@ -28,7 +29,9 @@ pub fn edit(
     let skips_getters = jvmpi_settings::get().getters == Getters::Skip;
     for method in class.methods() {
         let Some(original) = method.code()? else { continue };
-        if skips_getters && only_accesses_fields(&original) {
+        if skips_getters && only_accesses_fields(&original)
+            || transitions::calls_unnoticed(class.name(), method.name())
+        {
             continue;
         }
         let catches = original.catches();

@@ -27,7 +27,7 @@ use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvmpi_classfile::{ClassFile, Editor};
 use jvmpi_jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use reports::{Calls, Reports};
-pub use selection::is_chosen;
+pub use selection::reports_calls_of;
 use std::ffi::{CStr, c_char, c_uchar};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ptr;

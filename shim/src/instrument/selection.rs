@@ -21,8 +21,13 @@ impl Reports {
     }
 }
 
+/// Returns true if the calls of this native method may be reported.
+pub fn reports_calls_of(class: &[u8], method: &[u8]) -> bool {
+    is_chosen(class) && !transitions::calls_unnoticed(class, method)
+}
+
 /// Returns true if a class of this name may report calls and instructions.
-pub fn is_chosen(name: &[u8]) -> bool {
+fn is_chosen(name: &[u8]) -> bool {
     let options = jvmpi_settings::get();
     options.include.match_name(name)
         && !options.exclude.match_name(name)

@@ -22,14 +22,33 @@ pub fn makes(class: &[u8]) -> bool {
     SCHEDULER.iter().any(|name| class.starts_with(name))
 }
 
-/// The first JDK on which a virtual thread that waits for a monitor leaves its carrier.
-const RESUMES_SINCE: u32 = 24;
+/// Returns true if a virtual thread that waits for a monitor leaves its carrier.
+fn leaves_at_monitors() -> bool {
+    const SINCE: u32 = 24;
+    jvm::get().feature_version() >= SINCE
+}
 
 /// Returns true if the scheduler calls the class just before it resumes a virtual thread that waited for
 /// a monitor. These calls cannot be reported, because the transition lasts until then.
 pub fn serves(class: &ClassFile<'_>) -> bool {
-    jvm::get().feature_version() >= RESUMES_SINCE
+    leaves_at_monitors()
         && class.interface_names().any(|name| name == b"jdk/internal/access/JavaLangAccess")
+}
+
+/// Returns true if `Continuation.run`, which cannot be rewritten, calls the method after a virtual thread has left its
+/// carrier at a monitor. No notice precedes these calls, so they cannot be reported.
+pub fn calls_unnoticed(class: &[u8], method: &[u8]) -> bool {
+    let methods: &[&[u8]] = match class {
+        b"java/lang/Thread" => &[
+            b"currentCarrierThread",
+            b"setContinuation",
+            b"scopedValueCache",
+            b"setScopedValueCache",
+        ],
+        b"jdk/internal/misc/Unsafe" => &[b"storeFence", b"fullFence"],
+        _ => &[],
+    };
+    methods.contains(&method) && leaves_at_monitors()
 }
 
 /// Waits until all transitions under way have ended, as the VM does for every request of a stack.
@@ -118,6 +137,8 @@ impl Notice {
             (b"endTransition", b"(Z)V") | (b"endFirstTransition", b"()V") => {
                 Some(Self::Transition(false))
             }
+            // At a monitor the VM itself lets the virtual thread leave its carrier. This is what the scheduler does next.
+            (b"setCurrentThread", _) if method.name() == b"unmount" => Some(Self::Transition(true)),
             // The scheduler consumes the permit that lets the thread continue.
             (b"blockPermit", b"Z") if method.name() == b"runContinuation" => {
                 Some(Self::Resumption(true))

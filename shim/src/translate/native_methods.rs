@@ -139,7 +139,7 @@ fn shape(jni: Jni, method: jmethodID) -> Shape {
     let Ok(parameters) = parameters else { return Shape::SILENT };
     let number = || method_numbers::reserve_for_method(known.id(), &known.class) as u32;
     Shape {
-        number: instrument::is_chosen(class).then(number),
+        number: instrument::reports_calls_of(class, name.to_bytes()).then(number),
         stack_words: native_stubs::stack_words(&parameters) as u16,
         is_static: modifiers & access::STATIC != 0,
         is_synchronized: modifiers & access::SYNCHRONIZED != 0,
