@@ -2,19 +2,15 @@
 
 use crate::classes;
 use crate::jvm::{self, Error, GlobalRef, Jni};
-use crate::platform::{cpu_clock, os_thread};
 use crate::records::class::{self, Class};
 use jni_sys::{jclass, jint, jmethodID};
 use jvmpi_classfile::access;
 use jvmpi_jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Maximum number of classes in a call of RetransformClasses. Meanwhile the VM keeps both versions of these classes in
 /// memory, some ten kilobytes each.
 const AT_ONCE: usize = 4096;
-
-/// The time for which a call may stop the program, insofar as the number of classes determines it.
-const STOP: Duration = Duration::from_millis(50);
 
 /// Approximate maximum number of calls. Each call stops the program once more. The VM then examines all loaded classes,
 /// even for a small call, and discards code compiled since the last call. JDK 11 also examines that code for each
@@ -39,78 +35,19 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
     log::info!("rewriting {} loaded classes{pause}", affected.len());
     let start = Instant::now();
     let classes = in_order(&affected);
-    let clock = StopClock::new();
-    let (calls, longest) = in_batches(&classes, |batch| {
-        let (result, stopped) = clock.measure(|| retransform(batch));
-        result.map(|()| stopped)
-    })?;
+    let mut calls = classes.chunks(in_a_call(classes.len()));
+    let count = calls.len();
+    calls.try_for_each(retransform)?;
     log::info!(
-        "rewriting the loaded classes took {} ms; the program was stopped {calls} times, for at most {} ms",
-        start.elapsed().as_millis(),
-        longest.as_millis()
+        "rewriting the loaded classes took {} ms; the program was stopped {count} times",
+        start.elapsed().as_millis()
     );
     Ok(())
 }
 
-/// Calls `retransform` for all classes, in batches. The callback returns the time for which it has stopped the program.
-/// Returns the number of calls and the longest stop.
-fn in_batches<C, E>(
-    classes: &[C],
-    mut retransform: impl FnMut(&[C]) -> Result<Duration, E>,
-) -> Result<(usize, Duration), E> {
-    let (mut left, mut size) = (classes, first_batch(classes.len()));
-    let (mut calls, mut longest) = (0, Duration::ZERO);
-    while !left.is_empty() {
-        let (batch, rest) = left.split_at(size.min(left.len()));
-        let stopped = retransform(batch)?;
-        (calls, longest) = (calls + 1, longest.max(stopped));
-        size = next_batch(batch.len(), stopped, classes.len());
-        left = rest;
-    }
-    Ok((calls, longest))
-}
-
-/// Returns the number of classes in the first call, given the number of all classes.
-fn first_batch(all: usize) -> usize {
+/// Returns the number of classes in a call, given the number of all classes.
+fn in_a_call(all: usize) -> usize {
     all.div_ceil(MOST_CALLS).clamp(LEAST, AT_ONCE)
-}
-
-/// Returns the number of classes in the next call, chosen so that it stops the program for at most [`STOP`]. The last
-/// call had `last` classes, and the time per class is assumed to stay the same. A call never has fewer classes than the
-/// first, because a part of its time does not depend on their number.
-fn next_batch(last: usize, stopped: Duration, all: usize) -> usize {
-    let least = first_batch(all);
-    let fitting = last as u128 * STOP.as_nanos() / stopped.as_nanos().max(1);
-    let most = AT_ONCE.min(last.saturating_mul(8)).max(least);
-    usize::try_from(fitting).unwrap_or(most).clamp(least, most)
-}
-
-/// Measures for how long the VM stops the program. This is the CPU time of the VM's thread, which a busy machine does
-/// not change. If there is no such thread, it is the elapsed time.
-struct StopClock {
-    vm_thread: Option<i32>,
-}
-
-impl StopClock {
-    fn new() -> Self {
-        Self { vm_thread: os_thread::named("VM Thread") }
-    }
-
-    /// Runs `work`. Returns its result, and the time for which it has stopped the program.
-    fn measure<R>(&self, work: impl FnOnce() -> R) -> (R, Duration) {
-        let (start, before) = (Instant::now(), self.cpu());
-        let result = work();
-        let consumed = self
-            .cpu()
-            .zip(before)
-            .and_then(|(now, before)| u64::try_from(now - before).ok().map(Duration::from_nanos));
-        (result, consumed.unwrap_or_else(|| start.elapsed()))
-    }
-
-    /// Returns the CPU time of the VM's thread in nanoseconds.
-    fn cpu(&self) -> Option<i64> {
-        self.vm_thread.and_then(cpu_clock::of)
-    }
 }
 
 /// Sorts the classes for retransformation. Unlinked classes come first: the VM refuses a call at the first class that
@@ -243,46 +180,13 @@ mod tests {
         (done.into_inner(), refused.into_inner(), calls.get())
     }
 
-    /// Returns the sizes of the batches if a call stops the program for `fixed` and `each` for every class.
-    fn batches(all: usize, fixed: Duration, each: Duration) -> (Vec<usize>, Duration) {
-        let classes: Vec<_> = (0..all).collect();
-        let (mut done, mut sizes) = (Vec::new(), Vec::new());
-        let (calls, longest) = in_batches(&classes, |batch| {
-            done.extend_from_slice(batch);
-            sizes.push(batch.len());
-            Ok::<_, ()>(fixed + each * batch.len() as u32)
-        })
-        .unwrap();
-        assert_eq!((done, sizes.len()), (classes, calls), "each class once, in order");
-        (sizes, longest)
-    }
-
     #[test]
-    fn cheap_classes_are_rewritten_in_few_calls() {
-        let (fixed, each) = (Duration::from_millis(1), Duration::from_micros(5));
-        assert_eq!(batches(0, fixed, each).0, []);
-        assert_eq!(batches(100, fixed, each).0, [100]);
-        assert_eq!(batches(2_500, fixed, each).0, [157, 1_256, 1_087]);
-        let (sizes, longest) = batches(60_000, fixed, each);
-        assert!(sizes.iter().all(|size| *size <= AT_ONCE), "{sizes:?}");
-        assert!(longest < STOP, "{longest:?}");
-    }
-
-    #[test]
-    fn calls_stop_the_program_for_50_milliseconds_where_that_is_possible() {
-        let (sizes, longest) = batches(3_000, Duration::from_millis(2), Duration::from_micros(200));
-        assert!(longest <= STOP, "{longest:?}");
-        assert!(sizes.len() <= MOST_CALLS, "{sizes:?}");
-    }
-
-    #[test]
-    fn expensive_calls_are_made_16_times_at_most() {
-        let (fixed, each) = (Duration::from_millis(100), Duration::from_micros(1_400));
-        for all in [129, 2_565, 50_000] {
-            let (sizes, longest) = batches(all, fixed, each);
-            assert!(sizes.len() <= MOST_CALLS, "{sizes:?}");
-            assert!(longest <= fixed + each * all.div_ceil(MOST_CALLS).max(LEAST) as u32);
-        }
+    fn classes_are_rewritten_in_16_calls_unless_they_are_few_or_many() {
+        let calls = |all: usize| all.div_ceil(in_a_call(all));
+        assert_eq!(
+            [1, 128, 129, 2_048, 3_000, 60_000, 80_000].map(calls),
+            [1, 1, 2, 16, 16, 16, 20]
+        );
     }
 
     #[test]

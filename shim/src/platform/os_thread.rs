@@ -38,26 +38,3 @@ pub fn all() -> impl Iterator<Item = i32> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok())
 }
-
-/// Returns the kernel's ID of the oldest thread of this process that has this name.
-pub fn named(name: &str) -> Option<i32> {
-    all().filter(|number| name_of(*number) == name).min()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::thread;
-
-    #[test]
-    fn thread_is_found_by_its_name() {
-        let (number, found) = thread::Builder::new()
-            .name("named by a test".into())
-            .spawn(|| (os_thread(), named("named by a test")))
-            .unwrap()
-            .join()
-            .unwrap();
-        assert_eq!(found, Some(number));
-        assert_eq!(named("no thread's name"), None);
-    }
-}

@@ -13,11 +13,6 @@ pub fn all() -> impl Iterator<Item = i32> {
     machine::numbers().into_iter()
 }
 
-/// Returns the number of the thread with this name: the threads of a model have none.
-pub fn named(_: &str) -> Option<i32> {
-    None
-}
-
 /// Returns the number of the current thread.
 pub fn ask() -> i32 {
     machine::number()
