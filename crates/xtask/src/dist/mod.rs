@@ -222,7 +222,7 @@ impl Archives<'_> {
             packages
         };
         let single = self.single(&tree)?;
-        let wheel = wheel::build(self.build.machine, &tree, &self.directory)?;
+        let wheel = wheel::build(self.build.machine, &tree, &self.directory, &self.time)?;
         let bill = self.bill(&tree)?;
         let mut made = vec![self.tar(&self.name)?, self.tar(&symbols_name)?, single, wheel, bill];
         made.extend(packages);
