@@ -6,8 +6,8 @@
 use crate::agent::library_path;
 use jvmpi_settings::library::{Linkage, linkage};
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Libraries and symbols that the dynamic loader does not find.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -82,36 +82,18 @@ fn is_musl(name: &str) -> bool {
     part.is_some_and(|part| PARTS.contains(&part)) && name.contains('.')
 }
 
-/// The paths of libraries by their names, which `ldconfig` collects.
+/// The paths of libraries by their names, which `ldconfig` has collected.
 struct Cache(HashMap<String, Vec<PathBuf>>);
 
 impl Cache {
+    /// Parses lines as `libm.so.6 (libc6,x86-64) => /lib/x86_64-linux-gnu/libm.so.6`. musl has no cache.
     fn read() -> Self {
-        Self::parse(&fs::read("/etc/ld.so.cache").unwrap_or_default())
-    }
-
-    /// Parses a head of 48 bytes, then entries of 24 bytes: flags, offset of the name, offset of the path, and more.
-    fn parse(bytes: &[u8]) -> Self {
-        const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
-        const HEAD: usize = 48;
-        const ENTRY: usize = 24;
-        // Behind an older format, which glibc before 2.32 puts before it.
-        let start = bytes.windows(MAGIC.len()).position(|bytes| bytes == MAGIC);
-        let bytes = &bytes[start.unwrap_or(bytes.len())..];
-        let number = |at: usize| {
-            let bytes = bytes.get(at..at + size_of::<u32>())?;
-            usize::try_from(u32::from_ne_bytes(bytes.try_into().ok()?)).ok()
-        };
-        let text = |at: usize| {
-            let bytes = bytes.get(at..bytes.len().min(at + 4096))?;
-            let end = bytes.iter().position(|byte| *byte == 0)?;
-            std::str::from_utf8(&bytes[..end]).ok()
-        };
+        let printed = Command::new("/sbin/ldconfig").arg("-p").output();
+        let printed = printed.map(|output| output.stdout).unwrap_or_default();
         let mut paths: HashMap<String, Vec<PathBuf>> = HashMap::new();
-        for index in 0..number(MAGIC.len()).unwrap_or(0) {
-            let entry = HEAD + index * ENTRY;
-            let (Some(name), Some(path)) = (number(entry + 4), number(entry + 8)) else { break };
-            if let (Some(name), Some(path)) = (text(name), text(path)) {
+        for line in String::from_utf8_lossy(&printed).lines() {
+            if let Some((name, path)) = line.split_once(" => ") {
+                let name = name.trim_start().split(' ').next().unwrap_or_default();
                 paths.entry(name.to_owned()).or_default().push(path.into());
             }
         }
@@ -172,6 +154,7 @@ fn expanded(entry: &str, library: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use jvmpi_settings::library::testing::Directory;
+    use std::fs;
 
     #[test]
     fn musl_is_every_part_of_the_c_library() {
@@ -232,16 +215,5 @@ mod tests {
         assert_eq!(path, [Path::new("/opt/a"), Path::new("/b")]);
         assert_eq!(search_path(&Some("/:".repeat(5 * MOST)), library).len(), MOST);
         assert!(search_path(&None, library).is_empty());
-    }
-
-    #[test]
-    fn cache_that_is_cut_off_has_what_is_whole() {
-        let whole = fs::read("/etc/ld.so.cache").unwrap_or_default();
-        let all = Cache::parse(&whole).0.len();
-        for length in (0..whole.len()).step_by(whole.len() / 50 + 1) {
-            assert!(Cache::parse(&whole[..length]).0.len() <= all);
-        }
-        let huge = [b"glibc-ld.so.cache1.1".as_slice(), &[0xff; 200]].concat();
-        assert!(Cache::parse(&huge).0.is_empty());
     }
 }
