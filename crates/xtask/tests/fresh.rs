@@ -29,32 +29,17 @@ const PATIENCE: Duration = Duration::from_secs(2 * 60);
 const WANTED: &str = "JVMPI_FRESH_MACHINE";
 
 fn main() -> ExitCode {
-    let mut trials: Vec<_> = CASES
-        .into_iter()
-        .map(|(name, tools, case)| harness::trial(name, hindrance(tools), case))
-        .collect();
-    let of_i386 = || match files_of_both_architectures() {
-        Ok(_) => None,
-        Err(_) => Some(format!("{} does not name what dist --machine i386 makes", harness::GIVEN)),
-    };
-    trials.push(harness::trial(
-        "packages_of_two_architectures_are_installed_together",
-        hindrance(TOOLS).or_else(of_i386),
-        packages_of_two_architectures_are_installed_together,
-    ));
-    harness::conclude(trials)
+    harness::run_all(&CASES, hindrance)
 }
 
 /// Returns the reason why a case cannot run here, if there is one.
-fn hindrance(tools: &[&str]) -> Option<String> {
+fn hindrance(_: &[&str]) -> Option<String> {
     if env::var_os(WANTED).is_none() {
         return Some(format!("takes minutes, and needs {WANTED}=1"));
     }
     // Needs root, because the packages contain files of several users.
-    harness::missing(tools).or_else(|| {
-        let mount = run(Command::new("unshare").args(["--mount", "true"]));
-        mount.err().map(|_| "no roots may be made".to_owned())
-    })
+    let mount = run(Command::new("unshare").args(["--mount", "true"]));
+    mount.err().map(|_| "no roots may be made".to_owned())
 }
 
 fn readme() -> Result<String> {
@@ -116,34 +101,6 @@ fn a_profile_from_each_file(release: &str) -> Result {
     )?;
     harness::shows_all_tasks(&machine.directory.join("upper/src/sites.txt"))?;
     machine.was_in_time()
-}
-
-/// Returns the names of the packages that are for several architectures, those of both.
-fn files_of_both_architectures() -> Result<Vec<String>> {
-    let given = env::var_os(harness::GIVEN).ok_or("no files")?;
-    let files = fs::read_dir(workspace_root().join(given)).map_err(|e| e.to_string())?.flatten();
-    let names = files.filter_map(|file| file.file_name().into_string().ok());
-    let ends = ["_amd64.deb", "_i386.deb"];
-    let names: Vec<_> = names
-        .filter(|name| name.starts_with("libjvmpi") && ends.iter().any(|end| name.ends_with(end)))
-        .collect();
-    if names.len() == 4 { Ok(names) } else { Err(format!("only {names:?}")) }
-}
-
-fn packages_of_two_architectures_are_installed_together() -> Result {
-    let machine = Machine::with_files("bookworm")?;
-    machine.runs("dpkg --add-architecture i386; apt-get update")?;
-    let files: Vec<_> =
-        files_of_both_architectures()?.iter().map(|name| format!("./{name}")).collect();
-    machine.runs(&format!("cd /files; apt-get install {}", files.join(" ")))?;
-    for name in ["x86_64-linux-gnu", "i386-linux-gnu"] {
-        machine.runs(&format!(
-            "test -e /usr/lib/{name}/libjvmpi.so.1 -a -e /usr/lib/{name}/libjvmpi.a"
-        ))?;
-        machine.runs(&format!("test -e /usr/lib/{name}/jvmpi/libhprof.so"))?;
-    }
-    machine
-        .runs("dpkg --verify libjvmpi1:amd64 libjvmpi1:i386 libjvmpi-dev:amd64 libjvmpi-dev:i386")
 }
 
 /// A root directory with Debian, in which `/src` is the working directory.

@@ -21,7 +21,7 @@ const CASES: [Case; 21] = [
     ("load_an_agent", &[], || page("docs/howto/load-an-agent.md", &[blocks])),
     ("attach", &[], || page("docs/howto/attach.md", &[blocks])),
     ("containers", &[], || page("docs/howto/containers.md", &[blocks])),
-    ("containers_run_commands_that_exist", &["python3"], containers_run_commands_that_exist),
+    ("containers_run_commands_that_exist", &[], containers_run_commands_that_exist),
     ("ci", &[], || page("docs/howto/ci.md", &[blocks])),
     ("several_agents", &[], || page("docs/howto/several-agents.md", &[blocks])),
     ("debug_an_agent", &[], || page("docs/howto/debug-an-agent.md", &[blocks])),
@@ -205,80 +205,32 @@ fn page(name: &str, find: &[fn(&str) -> Vec<String>]) -> Result {
     Ok(())
 }
 
-/// Prints the commands of containers in the page's YAML, one argument per line and an empty line after each command.
-const COMMANDS_IN_YAML: &str = r#"
-import re, sys, yaml
-def commands(node):
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if key == "command":
-                yield value
-            else:
-                yield from commands(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from commands(value)
-for block in re.findall(r"```yaml\n(.*?)```", sys.stdin.read(), re.S):
-    document = yaml.safe_load(block)
-    assert isinstance(document, dict), block
-    print("block\n")
-    for command in commands(document):
-        print("\n".join(command) + "\n")
-"#;
-
-/// The YAML of the page is valid, and `jvmpi` knows the options of all commands that containers run.
+/// `jvmpi` knows the options of all commands that the page runs in containers.
 fn containers_run_commands_that_exist() -> Result {
     const PAGE: &str = "docs/howto/containers.md";
+    // No process has this number.
+    const NONE: &str = "2147483647";
     let page = fs::read_to_string(workspace_root().join(PAGE)).map_err(|e| e.to_string())?;
-    let mut python = Command::new("python3");
-    let input = fs::File::open(workspace_root().join(PAGE)).map_err(|e| e.to_string())?;
-    let [found, _] = run(python.args(["-c", COMMANDS_IN_YAML]).stdin(input))?;
-    let (blocks, in_yaml): (Vec<_>, Vec<_>) =
-        found.split_terminator("\n\n").partition(|command| *command == "block");
-    let mut commands: Vec<Vec<&str>> = in_yaml.iter().map(|it| it.lines().collect()).collect();
-    for line in page.lines() {
-        if let Some((_, command)) =
-            line.split_once(" -- /").filter(|_| line.starts_with("kubectl "))
-        {
-            let words = line[line.len() - command.len() - 1..].split(' ');
-            commands.push(words.take_while(|word| !word.starts_with('>')).collect());
-        } else if let Some((_, rest)) = line.split_once("registry.example/jvmpi ")
-            && line.starts_with("docker run ")
-        {
-            commands.push(["/usr/bin/jvmpi"].into_iter().chain(rest.split(' ')).collect());
-        }
-    }
     let jvmpi = Machine::get()?.jvmpi.join("bin/jvmpi");
     let folder = harness::scratch("pages", "commands")?;
-    let mut own = 0;
-    for command in &commands {
-        match command[0] {
-            "/usr/bin/jvmpi" => own += 1,
-            "/busybox/cat" | "/busybox/pgrep" | "/busybox/sleep" => continue,
-            "cat" => continue,
-            other => return Err(format!("{PAGE}: the image has no {other}")),
-        }
-        let mut arguments: Vec<_> = command[1..].iter().map(|word| (*word).to_owned()).collect();
-        // No process has this number.
-        let after =
-            |option: &str| command[1..].iter().position(|it| *it == option).map(|at| at + 1);
-        for (option, value) in [("--pid", i32::MAX.to_string()), ("-o", "profile.html".to_owned())]
-        {
-            if let Some(at) = after(option) {
-                arguments[at] = value;
+    let lines =
+        page.lines().filter(|line| ["docker ", "kubectl "].iter().any(|it| line.starts_with(it)));
+    let commands: Vec<_> = lines.filter_map(|line| line.split_once("jvmpi record ")).collect();
+    for (_, options) in &commands {
+        let mut words: Vec<_> = options.split(' ').collect();
+        for (option, value) in [("--pid", NONE), ("-o", "profile.html")] {
+            if let Some(at) = words.iter().position(|word| *word == option) {
+                words[at + 1] = value;
             }
         }
-        let output = Command::new(&jvmpi).args(&arguments).current_dir(&folder).output();
+        let output = Command::new(&jvmpi).arg("record").args(&words).current_dir(&folder).output();
         let said = output.map_err(|e| e.to_string())?.stderr;
         let said = String::from_utf8_lossy(&said);
-        if !said.contains("there is no process 2147483647") {
-            return Err(format!("{PAGE}: {command:?}: {said}"));
+        if !said.contains(&format!("there is no process {NONE}")) {
+            return Err(format!("{PAGE}: {options}: {said}"));
         }
     }
-    if (blocks.len(), own) < (3, 4) {
-        return Err(format!("{PAGE}: only {} blocks and {own} commands", blocks.len()));
-    }
-    Ok(())
+    if commands.len() < 4 { Err(format!("{PAGE}: only {commands:?}")) } else { Ok(()) }
 }
 
 /// Returns the `sh` code blocks, without the lines that are not run.
