@@ -117,7 +117,7 @@ fn attaching_trusts_nothing_in_a_container(vm: &Vm<'_>) -> Result<(), String> {
     let victim = vm.file("victim");
     fs::write(&victim, "precious").map_err(error)?;
     fs::set_permissions(&victim, fs::Permissions::from_mode(0o666)).map_err(error)?;
-    let request = container.java.directory().join(format!(".attach_pid{pid}"));
+    let request = container.file(&format!("tmp/.attach_pid{pid}"));
     symlink(&victim, &request).map_err(error)?;
     container.refuses_to_attach("is not a file of the JVM's user; remove it")?;
     equal("victim", fs::read_to_string(&victim).map_err(error)?.as_str(), "precious")?;

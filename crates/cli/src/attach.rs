@@ -1,9 +1,8 @@
 //! Loading an agent into a running JVM and dumping its heap, by HotSpot's own protocol.
 //!
 //! A JVM that is to be attached to opens a socket, `/tmp/.java_pidN`, when it finds a file
-//! `.attach_pidN` in its working directory or in `/tmp` as it gets SIGQUIT. There it takes one
-//! command in each connection. `N` is the number that the process has in its own namespace, and
-//! `/tmp` its own: both matter if it runs in a container.
+//! `/tmp/.attach_pidN` as it gets SIGQUIT. There it takes one command in each connection. `N` is the number
+//! that the process has in its own namespace, and `/tmp` its own: both matter if it runs in a container.
 
 use crate::answer::{is_starting, understand, understand_dump};
 use crate::directory::Directory;
@@ -31,13 +30,10 @@ const LONGEST: usize = 1024;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The age up to which a JVM may be starting.
-const START: Duration = Duration::from_secs(10);
+const START: Duration = Duration::from_secs(30);
 
-/// The CPU time after which such a JVM gets SIGQUIT again. A JVM that can open its socket does so at once.
-const AGAIN: Duration = Duration::from_millis(500);
-
-/// The CPU time that a JVM may take to open its socket. A JVM that hangs or has `-XX:+DisableAttachMechanism` never
-/// opens it, and nothing shows that. The JDK's own tools wait as long in real time.
+/// The CPU time that a JVM may take to open its socket. A JVM that hangs never does so. The JDK's own tools wait as
+/// long in real time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Loads the first of these libraries into the JVM, once with each of the options from `commands`. `commands` gets the
@@ -218,7 +214,6 @@ fn command(name: &str, arguments: &[&OsStr; ARGUMENTS]) -> Vec<u8> {
 struct View<'a> {
     process: &'a Process,
     root: Directory,
-    working_directory: Directory,
 }
 
 /// A library for a JVM.
@@ -231,11 +226,10 @@ enum Source {
 
 impl<'a> View<'a> {
     fn of(process: &'a Process) -> Result<Self, String> {
-        let open = |name| {
-            let path = process.directory().join(name);
-            Directory::open(&path).map_err(|error| format!("{}: {error}", path.display()))
-        };
-        Ok(Self { process, root: open("root")?, working_directory: open("cwd")? })
+        let path = process.directory().join("root");
+        let root =
+            Directory::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self { process, root })
     }
 
     /// Finds the source of a library, given by the path under which this process sees it.
@@ -297,14 +291,20 @@ impl<'a> View<'a> {
             Err(_) => {}
         }
         process.is_hotspot()?;
+        process.may_be_attached_to()?;
         let mut patience = process.patience(PATIENCE);
-        while let Err(why) = process.takes_signals() {
+        loop {
+            let taken = process.takes_signals();
+            // Before it starts this thread, a JVM forgets signals, and removes its socket as another process's.
+            let may_be_starting = process.age().is_some_and(|age| age < START);
+            if taken.is_ok() && (!may_be_starting || process.has_thread("Service Thread")) {
+                break;
+            }
             process.is_alive()?;
             not_stopped(process)?;
             waiting.check(process)?;
-            // With -Xrs it never does.
-            if process.arguments().iter().any(|it| it == "-Xrs") || patience.left().is_zero() {
-                return Err(why);
+            if patience.left().is_zero() {
+                taken?;
             }
             thread::sleep(LOOK);
         }
@@ -312,8 +312,6 @@ impl<'a> View<'a> {
         not_stopped(process)?;
         let _request = Request::make(self)?;
         process.signal(libc::SIGQUIT)?;
-        let may_be_starting = process.age().is_some_and(|age| age < START);
-        let mut again = process.patience(AGAIN);
         let mut patience = process.patience(PATIENCE);
         loop {
             if let Ok(stream) = self.connection(waiting)? {
@@ -322,15 +320,10 @@ impl<'a> View<'a> {
             process.is_alive()?;
             not_stopped(process)?;
             waiting.check(process)?;
-            // A JVM that is still starting forgets the signal if it cannot create its thread for commands yet.
-            if may_be_starting && again.left().is_zero() {
-                process.signal(libc::SIGQUIT)?;
-                again = process.patience(AGAIN);
-            }
             if patience.left().is_zero() {
                 return Err(format!(
-                    "the JVM {process} has not opened {} within {} s: it hangs, or was started with \
-                     -XX:+DisableAttachMechanism; restart it without that option, or with the agent",
+                    "the JVM {process} has not opened {} within {} s: it hangs; restart it, or \
+                     start it with the agent",
                     self.socket(),
                     PATIENCE.as_secs()
                 ));
@@ -474,7 +467,8 @@ impl Copies {
     }
 }
 
-/// The file that makes a JVM open its socket; removed when it is not needed any more.
+/// The file in `/tmp` that makes a JVM open its socket; removed when it is not needed any more. A JVM looks into its
+/// working directory first, but while it is starting, that is another one for a moment.
 struct Request {
     place: Directory,
     name: String,
@@ -485,31 +479,17 @@ struct Request {
 impl Request {
     fn make(view: &View<'_>) -> Result<Self, String> {
         let name = format!(".attach_pid{}", view.process.own_number);
-        let cwd = view.process.directory().join("cwd");
-        let mut failure = None;
-        for (shown, place) in
-            [(cwd.as_path(), view.working_directory.try_clone()), (Path::new("/tmp"), view.tmp())]
-        {
-            let path = shown.join(&name);
-            let created = place.and_then(|place| match place.create(OsStr::new(&name)) {
-                Ok(_) => Ok((place, true)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((place, false)),
-                Err(error) => Err(error),
-            });
-            match created {
-                Ok((place, is_ours)) => {
-                    let request = Self { place, name, is_ours };
-                    if is_ours || request.is_of(view.process.user()) {
-                        return Ok(request);
-                    }
-                    // The JVM looks no further than for the first that there is.
-                    let path = path.display();
-                    return Err(format!("{path} is not a file of the JVM's user; remove it"));
-                }
-                Err(error) => failure = Some(format!("{}: {error}", path.display())),
-            }
+        let created = view.tmp().and_then(|place| match place.create(OsStr::new(&name)) {
+            Ok(_) => Ok((place, true)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((place, false)),
+            Err(error) => Err(error),
+        });
+        let (place, is_ours) = created.map_err(|error| format!("/tmp/{name}: {error}"))?;
+        let request = Self { place, name, is_ours };
+        if is_ours || request.is_of(view.process.user()) {
+            return Ok(request);
         }
-        Err(failure.unwrap_or_default())
+        Err(format!("/tmp/{} is not a file of the JVM's user; remove it", request.name))
     }
 
     fn is_of(&self, user: libc::uid_t) -> bool {

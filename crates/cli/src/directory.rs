@@ -30,14 +30,6 @@ impl Directory {
         open_at(libc::AT_FDCWD, path.as_os_str(), PATH_ONLY | libc::O_DIRECTORY, 0).map(Self)
     }
 
-    /// Duplicates the handle of the directory.
-    ///
-    /// # Errors
-    /// Returns the error of the system.
-    pub fn try_clone(&self) -> io::Result<Self> {
-        self.0.try_clone().map(Self)
-    }
-
     /// Opens a directory as seen by processes that have this one as `/`.
     ///
     /// # Errors

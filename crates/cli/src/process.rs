@@ -202,6 +202,28 @@ impl Process {
         ))
     }
 
+    /// Checks that no option of the JVM forbids to attach to it. Options that it reads from files are not known.
+    ///
+    /// # Errors
+    /// Returns an error that names the option.
+    pub fn may_be_attached_to(&self) -> Result<(), String> {
+        let environment = fs::read(self.directory().join("environ")).unwrap_or_default();
+        match forbidding(&environment, &self.arguments()) {
+            None => Ok(()),
+            Some(option) => Err(format!(
+                "the JVM {self} was started with {option}, which forbids to attach to it: restart it without that \
+                 option, or with the agent"
+            )),
+        }
+    }
+
+    /// Returns true if a thread of the process has this name.
+    pub fn has_thread(&self, name: &str) -> bool {
+        let tasks = fs::read_dir(self.directory().join("task")).into_iter().flatten().flatten();
+        let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+        names.any(|found| found.trim_end() == name)
+    }
+
     /// Sends a signal to the process.
     ///
     /// # Errors
@@ -284,6 +306,57 @@ impl Process {
         let root = fs::read_link(self.directory().join("root")).unwrap_or_default();
         Some(as_seen_in(&root, Path::new(path)))
     }
+}
+
+/// Returns the index of the argument of `java` that ends its options: `-jar`, `-m` or the main class.
+pub fn end_of_options(arguments: &[String]) -> usize {
+    /// The options whose value is an argument of its own.
+    const WITH_VALUE: [&str; 12] = [
+        "-cp",
+        "-classpath",
+        "--class-path",
+        "-p",
+        "--module-path",
+        "--upgrade-module-path",
+        "--add-modules",
+        "--add-reads",
+        "--add-exports",
+        "--add-opens",
+        "--enable-native-access",
+        "--limit-modules",
+    ];
+    let mut at = 1;
+    while let Some(argument) = arguments.get(at) {
+        match argument.as_str() {
+            "-jar" | "-m" | "--module" => break,
+            option if WITH_VALUE.contains(&option) => at += 2,
+            option if option.starts_with(['-', '@']) => at += 1,
+            _ => break,
+        }
+    }
+    at.min(arguments.len())
+}
+
+/// Returns the option of a JVM that forbids to attach to it, from its environment and its arguments. The last one counts.
+fn forbidding(environment: &[u8], arguments: &[String]) -> Option<&'static str> {
+    const DISABLE: &str = "-XX:+DisableAttachMechanism";
+    let words = |name: &str| -> Vec<String> {
+        let mut variables = environment.split(|byte| *byte == 0);
+        let value = variables.find_map(|it| it.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        let value = String::from_utf8_lossy(value.unwrap_or_default());
+        value.split_whitespace().map(str::to_owned).collect()
+    };
+    let given = &arguments[..end_of_options(arguments)];
+    let mut options = words("JAVA_TOOL_OPTIONS");
+    options.extend(words("JDK_JAVA_OPTIONS"));
+    options.extend_from_slice(given);
+    options.extend(words("_JAVA_OPTIONS"));
+    let last = options.iter().rfind(|it| it.ends_with(&DISABLE[5..]) && it.starts_with("-XX:"));
+    if last.is_some_and(|option| option == DISABLE) {
+        return Some(DISABLE);
+    }
+    let without_signals = options.iter().any(|it| it == "-Xrs" || it == "-XX:+ReduceSignalUsage");
+    without_signals.then_some("-Xrs")
 }
 
 /// Returns the name of this machine.
@@ -453,6 +526,32 @@ mod tests {
                     7f04-7f05 r--p 00000000 08:01 43   /opt/jvmpi/lib/libjvmpi.so\n";
         let files: Vec<_> = mapped_files(maps).collect();
         assert_eq!(files, ["/opt/my jdk/lib/server/libjvm.so", "/opt/jvmpi/lib/libjvmpi.so"]);
+    }
+
+    #[test]
+    fn options_that_forbid_attaching_are_found() {
+        const DISABLE: &str = "-XX:+DisableAttachMechanism";
+        const ENABLE: &str = "-XX:-DisableAttachMechanism";
+        let line = |options: &str| {
+            format!("java {options}").split(' ').map(str::to_owned).collect::<Vec<_>>()
+        };
+        for (environment, options, found) in [
+            ("", format!("-cp x {DISABLE} Main"), Some(DISABLE)),
+            ("", format!("{DISABLE} {ENABLE} Main"), None),
+            ("", format!("-cp x Main {DISABLE}"), None),
+            ("", format!("-jar x.jar {DISABLE}"), None),
+            ("", "-Xrs Main".into(), Some("-Xrs")),
+            (
+                "A=b\0JAVA_TOOL_OPTIONS=-ea -XX:+DisableAttachMechanism\0",
+                "Main".into(),
+                Some(DISABLE),
+            ),
+            ("JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism", format!("{ENABLE} Main"), None),
+            ("_JAVA_OPTIONS=-XX:+DisableAttachMechanism", format!("{ENABLE} Main"), Some(DISABLE)),
+        ] {
+            let line = line(&options);
+            assert_eq!(forbidding(environment.as_bytes(), &line), found, "{environment} {line:?}");
+        }
     }
 
     #[test]

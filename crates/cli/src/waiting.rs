@@ -86,8 +86,7 @@ impl Waiting {
         }
         if self.end.is_some_and(|end| end <= Instant::now()) && self.is_idle(process) {
             return Err(format!(
-                "the JVM {process} has not answered in time: it hangs, is very busy, or was started with \
-                 -XX:+DisableAttachMechanism; try again, or restart it without that option"
+                "the JVM {process} has not answered in time: it hangs, or is very busy; try again"
             ));
         }
         Ok(())

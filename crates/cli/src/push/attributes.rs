@@ -1,7 +1,7 @@
 //! The attributes of a process, by which stores find its profiles.
 
 use super::environment::{decoded, variable};
-use crate::process::{Process, host_name};
+use crate::process::{Process, end_of_options, host_name};
 use jvmpi_formats::profile::AttributeValue;
 use std::path::Path;
 
@@ -90,38 +90,16 @@ impl Labels {
 
 /// Returns the name of the program that `java` runs: that of the JAR file, or the main class.
 fn name_of_program(arguments: &[String]) -> Option<&str> {
-    /// The options of `java` whose value is an argument of its own.
-    const WITH_VALUE: [&str; 12] = [
-        "-cp",
-        "-classpath",
-        "--class-path",
-        "-p",
-        "--module-path",
-        "--upgrade-module-path",
-        "--add-modules",
-        "--add-reads",
-        "--add-exports",
-        "--add-opens",
-        "--enable-native-access",
-        "--limit-modules",
-    ];
-    let mut arguments = arguments.iter().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "-jar" => {
-                let name = Path::new(arguments.next()?).file_name()?.to_str()?;
-                return Some(name.strip_suffix(".jar").unwrap_or(name));
-            }
-            "-m" | "--module" => {
-                let module = arguments.next()?;
-                return Some(module.rsplit('/').next().unwrap_or(module));
-            }
-            option if WITH_VALUE.contains(&option) => _ = arguments.next(),
-            option if option.starts_with(['-', '@']) => {}
-            main => return Some(main).filter(|main| !main.is_empty()),
+    let mut rest = arguments[end_of_options(arguments)..].iter().map(String::as_str);
+    let (first, second) = (rest.next()?, rest.next());
+    match first {
+        "-jar" => {
+            let name = Path::new(second?).file_name()?.to_str()?;
+            Some(name.strip_suffix(".jar").unwrap_or(name))
         }
+        "-m" | "--module" => second?.rsplit('/').next(),
+        main => Some(main).filter(|main| !main.is_empty()),
     }
-    None
 }
 
 #[cfg(test)]
