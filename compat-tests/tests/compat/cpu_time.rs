@@ -220,7 +220,7 @@ fn attached_profile_has_the_time_of_threads_from_before(vm: &Vm<'_>) -> Result<(
     let mut java = vm.java("Busy")?.start()?;
     java.wait_for("ready")?;
     let process = java.process().to_string();
-    let record = ["record", "--cpu", "-d", "1", "-o", text(&file)?, "--pid", &process];
+    let record = ["record", "--cpu", "-d", "3", "-o", text(&file)?, "--pid", &process];
     crate::cli::jvmpi(Some(java.process()), &record)?;
     let stacks = stacks(&file)?;
     let count = |part: &str| -> u64 {
