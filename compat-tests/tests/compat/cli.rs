@@ -660,7 +660,7 @@ fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), Str
         let profile = file.profile();
         let sites: Vec<_> = profile.sites().collect();
         equal("sections of sites", sites.len(), 1)?;
-        let kept = sites[0].rows.iter().filter(|row| profile.site_name(row) == "Profiled$Kept");
+        let kept = sites[0].rows.iter().filter(|row| profile.site_type(row) == "Profiled$Kept");
         told = (kept.map(|row| row.allocated.instances as i64).sum(), calls_of(profile, "inner")?);
         ensure!(
             told.0 <= expected.0 && told.1 <= expected.1,

@@ -25,6 +25,7 @@ cases![
     programs_do_what_they_do.only(17),
     call_times,
     calls_and_callers,
+    text_has_the_shapes_of_jdk_8,
     samples_follow_the_time,
     samples_of_many_threads,
     samples_without_suspending,
@@ -64,7 +65,8 @@ fn profiled(
     options: &str,
 ) -> Result<(Launch, PathBuf), String> {
     let file = vm.file(name);
-    let options = format!("{options},file={}", text(&file)?);
+    let binary = if name.ends_with(".hprof") { ",format=b" } else { "" };
+    let options = format!("{options}{binary},file={}", text(&file)?);
     for left in [Some(file.clone()), unfinished(&file)].into_iter().flatten() {
         let _ = fs::remove_file(left);
     }
@@ -140,6 +142,39 @@ fn call_times(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
+fn text_has_the_shapes_of_jdk_8(vm: &Vm<'_>) -> Result<(), String> {
+    // A file with any name is text.
+    let file = vm.file("shapes.hprof");
+    let options = format!("heap=all,cutoff=0,file={}", text(&file)?);
+    let java = with_hprof(vm.java("Hprof8")?.argument("arrays"), &options)?;
+    java.run()?;
+    let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    for shape in [
+        "JAVA PROFILE 1.0.1, created ",
+        "\n\nHeader for -agentlib:hprof (or -Xrunhprof) ASCII Output (JDK 5.0 JVMTI based)\n\n",
+        "\nTHREAD START (obj=",
+        ", id = 200001, name=\"main\", group=\"main\")\n",
+        "\nTRACE 300000:\n\t<empty>\nTRACE 300001:\n",
+        ", elem type=byte[])\n",
+        ", elem type=int[][]@",
+        "\n          percent          live          alloc'ed  stack class\n \
+         rank   self  accum     bytes objs     bytes  objs trace name\n    1 ",
+    ] {
+        ensure!(text.contains(shape), "{shape:?} is missing");
+    }
+    let rows = text.lines().filter_map(|line| {
+        let words: Vec<_> = line.split_ascii_whitespace().collect();
+        let [_, share, _, _, _, _, objects, _, class] = words[..] else { return None };
+        share.ends_with('%').then(|| format!("{objects} {class}"))
+    });
+    let rows: Vec<_> = rows.collect();
+    for row in ["777 byte[]", "693 java.lang.String[]", "11 java.lang.Object[]", "50 int[][]"] {
+        ensure!(rows.iter().any(|other| other == row), "no row {row}: {rows:?}");
+    }
+    ensure!(!rows.iter().any(|row| row.contains(" [")), "{rows:?}");
+    Ok(())
+}
+
 /// `cpu=old` has lines of its own: calls, callee, caller, milliseconds.
 fn calls_and_callers(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "calls", "old.txt", "cpu=old")?;
@@ -211,7 +246,11 @@ fn wall_clock_samples_show_the_state_of_each_thread(vm: &Vm<'_>) -> Result<(), S
 
 fn states_in_the_file(vm: &Vm<'_>, name: &str, millis: u32) -> Result<(), String> {
     let file = vm.file(name);
-    let options = format!("cpu=wall,interval=5,depth=8,cutoff=0,thread=y,file={}", text(&file)?);
+    let format = if name.ends_with(".hprof") { "b" } else { "a" };
+    let options = format!(
+        "cpu=wall,interval=5,depth=8,cutoff=0,thread=y,format={format},file={}",
+        text(&file)?
+    );
     let java = with_hprof(vm.java("WallStates")?, &options)?;
     let outcome = java.argument(&millis.to_string()).run()?;
     let expected = outcome.expects.one("expect")?;
@@ -334,7 +373,7 @@ fn follow_the_time(profile: &Profile, enough: u64) -> Result<u64, String> {
 fn site_of(profile: &Profile, class: &str, method: &str) -> Result<(i64, i64), String> {
     let sites = profile.sites().next_back().ok_or("no section")?;
     let rows = sites.rows.iter().filter(|row| {
-        profile.site_name(row) == class
+        profile.site_type(row) == class
             && methods(profile, row.trace).first().is_some_and(|first| first == method)
     });
     let sum = rows.fold((0, 0), |(allocated, live), row| {
@@ -349,7 +388,7 @@ fn allocation_sites(vm: &Vm<'_>) -> Result<(), String> {
     let brief = outcome.expects.find("expect", "brief", "200000")?.int("brief")?;
     let sites = file.profile().sites().next_back().ok_or("no section")?;
     let of_brief =
-        sites.rows.iter().filter(|row| file.profile().site_name(row) == "Profiled$Brief");
+        sites.rows.iter().filter(|row| file.profile().site_type(row) == "Profiled$Brief");
     let allocated = of_brief.map(|row| row.allocated.instances as i64).sum::<i64>();
     equal("brief", allocated, brief)?;
     let expected = outcome.expects.find("expect", "kept", "700")?;
@@ -892,11 +931,13 @@ fn bad_options(vm: &Vm<'_>) -> Result<(), String> {
     for (options, error) in [
         (
             "cpu=sample",
-            "bad hprof option 'cpu=sample': cpu is one of samples, wall, times, old".to_owned(),
+            "hprof option error: cpu option value must be y|samples|wall|times|old (cpu=sample)"
+                .to_owned(),
         ),
         (
             "format=b,monitor=y",
-            "monitor=y cannot be written in the binary format: choose text".to_owned(),
+            "hprof option error: monitor=y is not supported with format=b (format=b,monitor=y)"
+                .to_owned(),
         ),
         (
             "file=/nowhere/at/all.txt",

@@ -42,13 +42,13 @@ fn of_site(profile: &Profile, site: &str) -> Result<(Amount, Amount), String> {
     let class = match site {
         "large" => "Shares$Large",
         "medium" => "Shares$Medium",
-        _ => "[B",
+        _ => "byte[]",
     };
     let sites = profile.sites().next_back().ok_or("no section")?;
     let (mut allocated, mut live) = (Amount::default(), Amount::default());
     for row in &sites.rows {
         let innermost = crate::hprof::methods(profile, row.trace).into_iter().next();
-        if profile.site_name(row) == class && innermost == Some(format!("Shares.{site}")) {
+        if profile.site_type(row) == class && innermost == Some(format!("Shares.{site}")) {
             allocated.instances += row.allocated.instances;
             allocated.bytes += row.allocated.bytes;
             live.instances += row.live.instances;
@@ -252,12 +252,8 @@ fn bad_intervals_are_refused(vm: &Vm<'_>) -> Result<(), String> {
     crate::options::refused(vm, "alloc=every:0", &["every:0", "alloc", "every:512k"])?;
     let agent = format!("{}:heap=sites,sample=0k", text(&build::hprof()?)?);
     let outcome = vm.java("Hello")?.shim(&agent)?.run_to(1)?;
-    let why = "HPROF ERROR: bad hprof option 'sample=0k': a sampling interval is ";
-    ensure!(
-        outcome.stderr.contains("bad hprof option 'sample=0k': a sampling interval is "),
-        "{why}: {}",
-        outcome.stderr
-    );
+    let why = "HPROF ERROR: hprof option error: a sampling interval is ";
+    ensure!(outcome.stderr.contains(why), "{why}: {}", outcome.stderr);
     let arguments = ["record", "--alloc", "--alloc-interval", "0", "--"];
     let outcome = vm.java("Hello")?.behind_jvmpi(&arguments)?.run_to(2)?;
     let why = "error: invalid value '0' for '--alloc-interval <SIZE>': a sampling interval is ";

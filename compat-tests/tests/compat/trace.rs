@@ -116,7 +116,7 @@ fn allocation_sites_are_those_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
         let sites = profile.sites().next_back().ok_or("no section")?;
         let mut found: BTreeMap<String, [u64; 4]> = BTreeMap::new();
         for row in &sites.rows {
-            let place = format!("{} {}", profile.site_name(row), frames(profile, row.trace));
+            let place = format!("{} {}", profile.site_type(row), frames(profile, row.trace));
             let sums = found.entry(place).or_default();
             let (live, allocated) = (row.live, row.allocated);
             let counts = [live.instances, live.bytes, allocated.instances, allocated.bytes];

@@ -415,7 +415,7 @@ fn dumps_are_shown_record_by_record() {
     assert!(output.status.success(), "{output:?}");
     for line in [
         "thread 2 \"say \"hi\"\": waits to be notified",
-        "    java.lang.Object.wait(Native Method)",
+        "    java.lang.Object.wait(Unknown Source)",
         "monitor raw monitor \"_hprof_dump_lock\"(0x10): nobody owns it",
         "root 0x200 java_frame thread=2 frame=1",
         "instance 0x200 Main size=28 trace=1 [next=0x200 longer_name=0x210]",

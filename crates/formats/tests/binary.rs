@@ -380,6 +380,9 @@ fn arrays_by_their_own_class_and_by_that_of_their_elements_are_read() {
     // JVMPI has the elements' class; the file has the array's class if there is one of its name.
     let arrays = [(16, "a.X", 0), (32, "[La.X;", 0)];
     assert_eq!(arrays_read(&classes, &arrays), [read(16, "a.X", 32), read(32, "[La.X;", 48)]);
+    let of_jdk_8 = [(16, "a.X", 7), (32, "a.X[]", 7), (48, "a.X[][]", 7)];
+    let arrays = [(16, "a.X", 32), (32, "a.X[]", 48)];
+    assert_eq!(arrays_read(&of_jdk_8, &arrays), [read(16, "a.X", 32), read(32, "a.X[]", 48)]);
     // Of two classes of a name, each is that of its loader.
     let twice = [(16, "a.X", 7), (17, "a.X", 8), (32, "[La.X;", 7), (33, "[La.X;", 8)];
     let arrays = [(17, "a.X", 33), (16, "a.X", 32)];

@@ -55,7 +55,7 @@ fn text_of_a_binary_file_has_what_text_can_have() {
         "HEAP DUMP BEGIN (7 objects, 64 bytes) ",
         "OBJ 200 (sz=28, trace=1, class=Main@110)",
         "\tlonger_name\t210",
-        "    1 60.00% 60.00%     2400   24    7000   70     1 java.lang.String",
+        "    1 60.00% 60.00%      2400   24      7000    70     1 java.lang.String",
         "   1 70.00% 70.00%      70     1 Main.fib",
     ] {
         assert!(text.contains(line), "{line} is not in {text}");

@@ -115,13 +115,15 @@ fn shown_trace(profile: &Profile, serial: u32) -> (ThreadSerial, Vec<String>) {
     let frame = |id: profile::FrameId| {
         let (frame, method) = profile.frame(id).unwrap();
         let names = [method.class, method.name, method.source].map(|id| profile.names.get(id));
-        format!("{names:?} {:?}", frame.line)
+        // Text does not tell native methods.
+        let line = if frame.line == Line::Native { Line::Unknown } else { frame.line };
+        format!("{names:?} {line:?}")
     };
     (trace.thread, trace.frames.iter().map(frame).collect())
 }
 
 fn shown_site(profile: &Profile, site: &Site) -> String {
-    format!("{} {:?} {:?} {:?}", profile.site_name(site), site.trace, site.live, site.allocated)
+    format!("{} {:?} {:?} {:?}", profile.site_type(site), site.trace, site.live, site.allocated)
 }
 
 /// That `read` has the threads, traces and sites of `profile`.

@@ -3,14 +3,14 @@
 use crate::cpu_state::Cpu;
 use crate::dumps::Dumps;
 use crate::events::events;
-use crate::message::error;
+use crate::message::{error, warning};
 use crate::objects::Object;
 use crate::orders::Orders;
 use crate::output::Output;
 use crate::per_thread::{InUse, Own, Slot, Waited};
 use crate::session::Session;
 use crate::shared::{Heap, Live, Shared, lock, new_class, text};
-use crate::symbols::NewThread;
+use crate::symbols::{NO_TRACE, NewThread};
 use crate::weights::{Tally, Weights};
 use crate::{listener, locks, sampler};
 use jvmpi::{
@@ -70,7 +70,7 @@ impl Hprof {
     ) -> TraceSerial {
         match session.options.format {
             Format::Binary => self.shared.trace_of(jvmpi, session, thread),
-            _ => TraceSerial(0),
+            _ => NO_TRACE,
         }
     }
 
@@ -144,6 +144,9 @@ fn start(jvmpi: &mut OnLoad, options: &str) -> Result<(Options, Output), LoadErr
         Ok(Request::Help) => return Err(help(jvmpi)),
         Err(refusal) => return Err(refuse(jvmpi, &refusal.to_string())),
     };
+    if let Some(other) = options.other_cpu {
+        warning(&format_args!("cpu={other} is ignored: one kind of CPU time can be recorded"));
+    }
     let output = Output::open(&options, process).map_err(|why| refuse(jvmpi, &why))?;
     jvmpi.enable_all(events(&options));
     if let Some(interval) = options.sample {

@@ -65,7 +65,7 @@ mod tests {
             ("cpu=samples", false),
             ("cpu=wall", false),
             ("cpu=samples,file=x.svg,thread=y", false),
-            ("cpu=samples,file=x.hprof", true),
+            ("cpu=samples,format=b", true),
             ("cpu=samples,monitor=y", true),
             ("cpu=samples,heap=sites", true),
             ("cpu=samples,heap=sites,sample=512k", false),

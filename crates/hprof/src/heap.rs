@@ -3,7 +3,7 @@
 use crate::objects::Objects;
 use crate::shared::{Shared, lock};
 use crate::sites::SiteKey;
-use crate::symbols::{LoadedClass, bring_up_to_date};
+use crate::symbols::{LoadedClass, NO_TRACE, bring_up_to_date};
 use jvmpi::dump::{self, Classes, Shape};
 use jvmpi::{GcDisabled, HeapDump, ObjectId as RawObjectId};
 use jvmpi_formats::profile::heap::{
@@ -206,9 +206,9 @@ impl Heap {
 
     /// Returns the trace of an object's allocation, and its size.
     fn trace(&self, object: usize) -> (TraceSerial, u64) {
-        let Some(object) = self.objects.get(object as u64) else { return (TraceSerial(0), 0) };
+        let Some(object) = self.objects.get(object as u64) else { return (NO_TRACE, 0) };
         let site = self.sites.get(object.site as usize);
-        (site.map_or(TraceSerial(0), |site| site.trace), object.size)
+        (site.map_or(NO_TRACE, |site| site.trace), object.size)
     }
 
     /// Returns the fields of instances of a class: its own first, then those of its superclass,
@@ -239,7 +239,7 @@ impl Heap {
         let (object, kind) = match root {
             dump::Root::Unknown(object) => (object, RootKind::Unknown),
             dump::Root::JniGlobal { object, reference } => {
-                let trace = shared.reference(reference).map_or(TraceSerial(0), |(_, trace)| trace);
+                let trace = shared.reference(reference).map_or(NO_TRACE, |(_, trace)| trace);
                 (object, RootKind::JniGlobal { reference: reference as u64, trace })
             }
             dump::Root::JniLocal(object, frame) => (object, RootKind::JniLocal(place(frame))),

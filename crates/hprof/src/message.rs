@@ -9,9 +9,18 @@ static IN_LINE: AtomicBool = AtomicBool::new(false);
 
 /// Prints one line that describes an error.
 pub fn error(what: &dyn Display) {
+    print("ERROR", what);
+}
+
+/// Prints one line that describes something that is not done as requested.
+pub fn warning(what: &dyn Display) {
+    print("WARNING", what);
+}
+
+fn print(kind: &str, what: &dyn Display) {
     let before = if IN_LINE.swap(false, Ordering::Relaxed) { "\n" } else { "" };
     // There is no other place to report a failure of stderr.
-    let _ = std::io::stderr().write_all(format!("{before}HPROF ERROR: {what}\n").as_bytes());
+    let _ = std::io::stderr().write_all(format!("{before}HPROF {kind}: {what}\n").as_bytes());
 }
 
 /// The line about a dump, which grows with the dump.

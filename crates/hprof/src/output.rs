@@ -337,11 +337,12 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
 impl FileInTheMaking {
     /// Creates the file now, so that an error is reported at the start.
     fn create(path: &Path, force: bool, process: u32) -> io::Result<Self> {
-        let mut name = path.as_os_str().to_owned();
-        if !force && path.exists() {
-            name.push(format!(".{process}"));
-        }
-        let file = WholeFile::new(Path::new(&name))?;
+        let name = match path.extension() {
+            _ if force || !path.exists() => path.to_owned(),
+            Some(end) => path.with_extension(format!("{process}.{}", end.display())),
+            None => path.with_extension(process.to_string()),
+        };
+        let file = WholeFile::new(&name)?;
         let open = Arc::new(Mutex::new(Some(file.create()?)));
         Ok(Self { file, open, has_dumps: false })
     }

@@ -7,7 +7,7 @@ use crate::orders::{Orders, Sampled};
 use crate::per_thread::{Slot, pass_barrier};
 use crate::session::Session;
 use crate::sites::SiteKey;
-use crate::symbols::{NewClass, Symbols};
+use crate::symbols::{NO_TRACE, NewClass, Symbols};
 use crate::weights::{Tally, Weights};
 use jvmpi::{
     ClassId, ClassLoad, Context, Field, Frame, Frames, GcDisabled, ModifiedUtf8, MultiThreaded,
@@ -210,7 +210,7 @@ impl Shared {
     pub fn learn_class(&self, jvmpi: &mut GcDisabled<'_>, class: ClassId) {
         if lock(&self.known).class(class.as_usize() as u64).is_none() {
             let add = |_: &mut GcDisabled<'_>, class: ClassLoad<'_>| {
-                lock(&self.known).class_load(new_class(&class), TraceSerial(0));
+                lock(&self.known).class_load(new_class(&class), NO_TRACE);
             };
             // A class that the VM does not report now remains unknown.
             let _ = jvmpi.class_load(class, add);
@@ -232,7 +232,7 @@ impl Shared {
     fn add_without_trace(&self, jvmpi: &GcDisabled<'_>, alloc: &ObjectAlloc) -> Object {
         let session = self.session();
         let object = Object {
-            site: self.site(&session, alloc, TraceSerial(0)),
+            site: self.site(&session, alloc, NO_TRACE),
             size: alloc.size().into(),
             arena: alloc.arena().0 as u8,
             // The program does not allocate it now.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The tables of classes, methods and threads. The lock is held for a lookup or an addition, never while the VM is
 /// called or data is written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Symbols {
     /// The tables, without sections. They only grow.
     pub profile: Profile,
@@ -96,6 +96,37 @@ pub struct NewThread {
     pub parent_group: String,
 }
 
+/// The trace without frames, for objects and threads whose trace is not known. Its number and those below are those of
+/// JDK 8: traces count from here, threads and classes from the next number.
+pub const NO_TRACE: TraceSerial = TraceSerial(300_000);
+const NO_THREAD: u32 = 200_000;
+const NO_CLASS: u32 = 100_000;
+
+/// Returns tables with the trace [`NO_TRACE`] only.
+fn empty_profile() -> Profile {
+    let mut profile = Profile::default();
+    profile.traces.insert(NO_TRACE, ThreadSerial(0), &[]);
+    profile
+}
+
+impl Default for Symbols {
+    fn default() -> Self {
+        Self {
+            profile: empty_profile(),
+            methods: FxHashMap::default(),
+            classes: FxHashMap::default(),
+            threads: FxHashMap::default(),
+            by_object: FxHashMap::default(),
+            events: Vec::new(),
+            frames: Vec::new(),
+            idle: false,
+            names: 0,
+            last_thread: NO_THREAD,
+            last_class: NO_CLASS,
+        }
+    }
+}
+
 /// The replacement for a name that the VM does not know.
 const UNKNOWN: &str = "<Unknown>";
 
@@ -175,14 +206,14 @@ impl Symbols {
     /// their numbers.
     fn forget_what_has_ended(&mut self) {
         let old = std::mem::take(&mut self.profile);
-        let mut new = Profile::default();
+        let mut new = empty_profile();
         let intern = |new: &mut Profile, name| new.names.intern(old.names.get(name));
         for thread in old.threads.values().filter(|thread| !thread.ended) {
             let thread = Thread {
                 name: intern(&mut new, thread.name),
                 group: intern(&mut new, thread.group),
                 parent_group: intern(&mut new, thread.parent_group),
-                trace: TraceSerial(0),
+                trace: NO_TRACE,
                 ..*thread
             };
             new.threads.insert(thread.serial, thread);
@@ -190,7 +221,7 @@ impl Symbols {
         self.by_object.retain(|_, serial| new.threads.contains_key(serial));
         for class in old.classes.iter().filter(|class| !class.unloaded) {
             let name = intern(&mut new, class.name);
-            new.classes.insert(Class { name, trace: TraceSerial(0), ..*class });
+            new.classes.insert(Class { name, trace: NO_TRACE, ..*class });
         }
         for class in self.classes.values_mut() {
             let mut fields = |fields: &[(NameId, Type)]| {
@@ -451,17 +482,17 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_counted_from_one_and_keep_their_numbers() {
+    fn threads_are_counted_as_in_jdk_8_and_keep_their_numbers() {
         let mut known = Symbols::default();
         let thread = |env| NewThread { env, ..NewThread::default() };
         let start = |known: &mut Symbols, env| known.thread_start(&thread(env), TraceSerial(0)).0;
-        assert_eq!(start(&mut known, 8), 1);
-        assert_eq!(start(&mut known, 8), 1);
-        assert_eq!(start(&mut known, 9), 2);
-        assert_eq!(known.thread_end(8), Some(ThreadSerial(1)));
+        assert_eq!(start(&mut known, 8), 200_001);
+        assert_eq!(start(&mut known, 8), 200_001);
+        assert_eq!(start(&mut known, 9), 200_002);
+        assert_eq!(known.thread_end(8), Some(ThreadSerial(200_001)));
         assert_eq!(known.thread_end(8), None);
         assert_eq!(known.thread(8), ThreadSerial(0));
-        assert_eq!(start(&mut known, 8), 3);
+        assert_eq!(start(&mut known, 8), 200_003);
         let ended: Vec<_> = known.profile.threads.values().map(|thread| thread.ended).collect();
         assert_eq!(ended, [true, false, false]);
     }
@@ -519,13 +550,13 @@ mod tests {
         assert_eq!((threads, known.thread(1)), (vec![lives, last], lives));
         assert_eq!(known.events, [Event::ThreadStart(lives), Event::ThreadStart(last)]);
         assert_eq!(known.profile.names.find("B"), None);
-        assert_eq!(known.profile.traces.len(), 0);
+        assert_eq!(known.profile.traces.len(), 1);
         assert_eq!(method_name(&mut known, 100), "A.m100");
         let names = &known.profile.names;
         assert_eq!(known.class(16).map(|class| names.get(class.name)), Some("A"));
         let classes: Vec<_> = known.profile.classes.iter().map(|class| class.serial.0).collect();
-        assert_eq!(classes, [1]);
+        assert_eq!(classes, [100_001]);
         known.class_load(class(48, "C", &[]), TraceSerial(0));
-        assert_eq!(known.class(48).map(|class| class.serial.0), Some(3));
+        assert_eq!(known.class(48).map(|class| class.serial.0), Some(100_003));
     }
 }

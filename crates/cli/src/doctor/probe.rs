@@ -173,10 +173,10 @@ impl Counts {
         let of_class = |class: &str| {
             let sites = profile.sites().flat_map(|sites| &sites.rows);
             let sites =
-                sites.filter(|row| is_in(row.trace, "main") && profile.site_name(row) == class);
+                sites.filter(|row| is_in(row.trace, "main") && profile.site_type(row) == class);
             sites.map(|row| row.allocated).fold(0, |sum, Amount { instances, .. }| sum + instances)
         };
-        Self { calls, objects: of_class("Probe"), arrays: of_class("[I") }
+        Self { calls, objects: of_class("Probe"), arrays: of_class("int[]") }
     }
 }
 

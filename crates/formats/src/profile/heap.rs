@@ -219,6 +219,18 @@ impl Objects<'_> {
     }
 }
 
+/// The largest ID that writers assign; the next one is smaller. No VM has objects there, and the ID is positive for
+/// readers that take it for signed.
+pub(super) const LAST_ID: u64 = (i64::MAX as u64) & !0xf;
+
+/// Returns the name of the class of arrays with elements of this class.
+pub(super) fn array_name(element: &str) -> String {
+    match element.strip_prefix('[') {
+        Some(_) => format!("[{element}"),
+        None => format!("[L{element};"),
+    }
+}
+
 /// Returns the name of a class in Java source: `int[]` of `[I`, `java.lang.String[][]` of
 /// `[[Ljava.lang.String;`. A name of another class stays as it is.
 pub fn type_name(class: &str) -> String {

@@ -143,7 +143,11 @@ impl Components {
                 texts.entry(text).or_default().insert(format!("{name} {version}"));
             }
         }
-        list += "\nand Rust's own library: MIT OR Apache-2.0.\n";
+        list += "\nand Rust's own library: MIT OR Apache-2.0. The description at the top of HPROF's text files is that \
+                 of JDK 8: BSD-3-Clause.\n";
+        let description = include_str!("../../../formats/src/profile/text/preamble.txt");
+        let notice = description.split("\n\n\n").next().unwrap_or_default().to_owned();
+        texts.entry(notice).or_default().insert("description of HPROF's text files".to_owned());
         let mut texts: Vec<_> = texts.into_iter().collect();
         texts.sort_by(|a, b| a.1.cmp(&b.1));
         for (text, packages) in texts {

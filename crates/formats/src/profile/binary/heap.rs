@@ -311,8 +311,12 @@ impl ArrayClasses {
     }
 }
 
-/// Returns the name of the element class of an array of references with a class of this name.
+/// Returns the name of the element class of an array of references with a class of this name. JDK 8's HPROF writes
+/// `java.lang.String[]`, others the name that the JVM has for it.
 fn element_name(name: &str) -> Option<&str> {
+    if let Some(element) = name.strip_suffix("[]") {
+        return Some(element);
+    }
     match name.strip_prefix('[')? {
         elements if elements.starts_with('[') => Some(elements),
         elements => elements.strip_prefix('L')?.strip_suffix(';'),

@@ -3,7 +3,8 @@
 use super::{settings_flag, sites_flag, tag};
 use crate::heap_tag::{self, NO_FRAME};
 use crate::profile::heap::{
-    self, Elements, Instance, Objects, Place, Primitives, Record, Root, RootKind,
+    self, Elements, Instance, LAST_ID, Objects, Place, Primitives, Record, Root, RootKind,
+    array_name,
 };
 use crate::profile::model::{
     Class, ClassSerial, CpuSamples, FrameId, HeapDump, HeapSummary, NameId, ObjectId, Profile,
@@ -15,9 +16,6 @@ use std::io::{self, Write};
 
 /// The size of an ID in bytes in the files that are written.
 const ID: usize = 8;
-/// The largest ID that the writer assigns; the next one is smaller. No VM has objects there, and the ID is
-/// positive for readers that take it for signed.
-const LAST_ID: u64 = (i64::MAX as u64) & !0xf;
 /// The number of bytes of a heap dump that are collected for one segment.
 const SEGMENT: usize = 1 << 20;
 
@@ -215,11 +213,8 @@ impl<W: Write> BinaryWriter<W> {
         if element_name.is_empty() || element == ObjectId(0) {
             return Ok(element);
         }
-        let name = match element_name.strip_prefix('[') {
-            Some(_) => format!("[{element_name}"),
-            None => format!("[L{element_name};"),
-        };
-        if let Some(class) = class_of_name(profile, &name) {
+        let name = array_name(element_name);
+        if let Some(class) = profile.class_of_name(&name) {
             return Ok(class);
         }
         // The profile has no entry for the name, so that the name gets the ID of the class.
@@ -241,7 +236,7 @@ impl<W: Write> BinaryWriter<W> {
     /// Returns the records of the classes that are added to a heap dump, which come last: then all loaders are
     /// known.
     fn added_records(&self, profile: &Profile) -> Vec<Record<'static>> {
-        let superclass = class_of_name(profile, "java.lang.Object").unwrap_or_default();
+        let superclass = profile.class_of_name("java.lang.Object").unwrap_or_default();
         let record = |(id, element): &(ObjectId, ObjectId)| {
             let loader = self.loaders.get(element).copied().unwrap_or_default();
             Record::Class(heap::Class { id: *id, superclass, loader, ..heap::Class::default() })
@@ -512,16 +507,6 @@ impl<W: Write> Writer for BinaryWriter<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
-    }
-}
-
-/// Returns the class with this name, if there is exactly one.
-fn class_of_name(profile: &Profile, name: &str) -> Option<ObjectId> {
-    let name = profile.names.find(name)?;
-    let mut named = profile.classes.iter().filter(|class| class.name == name && !class.unloaded);
-    match (named.next(), named.next()) {
-        (Some(class), None) => Some(class.object).filter(|object| *object != ObjectId(0)),
-        _ => None,
     }
 }
 

@@ -201,7 +201,7 @@ pub struct Traces {
     traces: Vec<Stored>,
     /// Places in `traces`.
     by_content: HashTable<u32>,
-    /// Places in `traces`; empty as long as the numbers count from 1.
+    /// Places in `traces`; empty as long as the numbers count from the first one.
     by_serial: FxHashMap<TraceSerial, u32>,
     /// The largest number that was given.
     last: u32,
@@ -306,8 +306,9 @@ impl Traces {
     }
 
     fn add(&mut self, stored: Stored) {
-        let counts_on =
-            self.by_serial.is_empty() && stored.serial.0 as usize == self.traces.len() + 1;
+        let first = self.traces.first().map_or(stored.serial.0, |trace| trace.serial.0);
+        let counts_on = self.by_serial.is_empty()
+            && u64::from(stored.serial.0) == u64::from(first) + self.traces.len() as u64;
         if !counts_on && self.by_serial.is_empty() {
             let places = (0..).zip(&self.traces).map(|(place, trace)| (trace.serial, place));
             self.by_serial = places.collect();
@@ -322,7 +323,7 @@ impl Traces {
         if !self.by_serial.is_empty() {
             return self.by_serial.get(&serial).map(|place| *place as usize);
         }
-        let place = (serial.0 as usize).checked_sub(1)?;
+        let place = serial.0.checked_sub(self.traces.first()?.serial.0)? as usize;
         (place < self.traces.len()).then_some(place)
     }
 

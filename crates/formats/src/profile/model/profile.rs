@@ -3,7 +3,7 @@
 use super::{
     ClassSerial, CpuOld, CpuSamples, CpuTimes, Frame, FrameId, Frames, HeapDump, HeapSummary,
     Method, Methods, MonitorDump, MonitorTimes, NameId, Names, ObjectId, Section, Site, Sites,
-    ThreadSerial, Time, TraceSerial, Traces,
+    ThreadSerial, Time, TraceSerial, Traces, Type,
 };
 use crate::profile::heap::type_name;
 use indexmap::IndexMap;
@@ -126,29 +126,29 @@ impl Profile {
         self.methods.get(frame.method).map(|method| (frame, method))
     }
 
-    /// Returns the name of the objects allocated at a site: that of the class, or `[I` and the like for an array
-    /// of unknown class.
-    pub fn site_name(&self, site: &Site) -> &str {
-        match (self.classes.get(site.class), site.array_of) {
-            (Some(class), _) => self.names.get(class.name),
-            (None, Some(elements)) => elements.array_name(),
-            (None, None) => "<Unknown>",
+    /// Returns the class with this name, if there is exactly one.
+    pub fn class_of_name(&self, name: &str) -> Option<ObjectId> {
+        let name = self.names.find(name)?;
+        let mut named = self.classes.iter().filter(|class| class.name == name && !class.unloaded);
+        match (named.next(), named.next()) {
+            (Some(class), None) => Some(class.object).filter(|object| *object != ObjectId(0)),
+            _ => None,
         }
     }
 
     /// Returns the type of the objects allocated at a site, in Java source: `java.lang.Object[]`, for which a
-    /// site has the class of the elements, or `int[]`.
+    /// site of JVMPI has the class of the elements, and one of JDK 8 a class of this name; or `int[]`.
     pub fn site_type(&self, site: &Site) -> Cow<'_, str> {
-        let name = self.site_name(site);
-        let is_array = site.array_of.is_some();
-        if !is_array && !name.starts_with('[') {
-            return name.into();
+        let class = self.classes.get(site.class).map(|class| self.names.get(class.name));
+        match (class, site.array_of) {
+            (Some(class), Some(Type::Reference)) if !class.ends_with("[]") => {
+                format!("{}[]", type_name(class)).into()
+            }
+            (Some(class), _) if class.starts_with('[') => type_name(class).into(),
+            (Some(class), _) => class.into(),
+            (None, Some(elements)) => type_name(elements.array_name()).into(),
+            (None, None) => "<Unknown>".into(),
         }
-        let mut name = type_name(name);
-        if is_array && !name.ends_with("[]") {
-            name.push_str("[]");
-        }
-        name.into()
     }
 }
 

@@ -66,8 +66,11 @@ fn record<T>(line: &str, below: &[Cow<'_, str>], each: impl FnOnce(&Record<'_>) 
                 let (name, object) = field(line)?;
                 if let Some(name) = name.strip_prefix("static ") {
                     statics.push(Field { name, value: Value::Reference(object) });
-                } else if let Some(index) = name.strip_prefix("constant[") {
-                    let index = index.strip_suffix(']')?.parse().ok()?;
+                } else if let Some(index) = name
+                    .strip_prefix("constant pool entry ")
+                    .or_else(|| name.strip_prefix("constant[")?.strip_suffix(']'))
+                {
+                    let index = index.parse().ok()?;
                     constants.push(Constant { index, value: Value::Reference(object) });
                 } else {
                     *match name {
@@ -100,7 +103,9 @@ fn record<T>(line: &str, below: &[Cow<'_, str>], each: impl FnOnce(&Record<'_>) 
             words.text("nelems=")?;
             let length = words.digits()?;
             words.text(", elem type=")?;
-            let primitive = |of: &Type| *of != Type::Reference && of.name() == words.0;
+            // JVMPI's HPROF names the elements, JVMTI's the array.
+            let of = words.0.strip_suffix("[]").unwrap_or(words.0);
+            let primitive = |of_type: &Type| *of_type != Type::Reference && of_type.name() == of;
             if let Some(of_type) = Type::ALL.into_iter().find(primitive) {
                 let values = &[];
                 let array = Primitives { id, trace, of_type, size, length, values };

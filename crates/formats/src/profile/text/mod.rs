@@ -34,8 +34,8 @@ pub fn sampled(preamble: &str) -> Option<NonZeroU32> {
 /// The headings of sections; the rows are below these words.
 mod heading {
     pub const SITES: [&str; 2] = [
-        "          percent         live       alloc'ed  stack class",
-        " rank   self  accum    bytes objs   bytes objs trace name",
+        "          percent          live          alloc'ed  stack class",
+        " rank   self  accum     bytes objs     bytes  objs trace name",
     ];
     pub const CPU: &str = "rank   self  accum   count trace method";
     pub const CPU_OLD: &str = "count callee caller time";

@@ -3,6 +3,7 @@
 use super::heading;
 use super::lines::{Lines, Words};
 use crate::profile::error::Error;
+use crate::profile::heap::type_name;
 use crate::profile::model::{
     Amount, Call, Class, ClassSerial, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame,
     FrameId, HeapDump, Line, Method, MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime,
@@ -87,7 +88,9 @@ impl Reader<'_> {
     }
 
     fn record(&mut self, line: &str) -> Result<(), Error> {
-        let known = if line.is_empty() {
+        // JDK 8 has a line for each Object.wait() with `monitor=y`.
+        let is_wait = line.starts_with("WAIT: MONITOR ") || line.starts_with("WAITED: MONITOR ");
+        let known = if line.is_empty() || is_wait {
             Some(())
         } else if let Some(rest) = line.strip_prefix("THREAD START ") {
             self.thread_start(Words(rest))
@@ -277,9 +280,11 @@ impl Reader<'_> {
         if name == "<Unknown>" {
             return (ClassSerial(0), None);
         }
-        if let Some(elements) = Type::ALL.into_iter().find(|of| of.array_name() == name) {
+        let is_array = |of: &Type| of.array_name() == name || type_name(of.array_name()) == name;
+        if let Some(elements) = Type::ALL.into_iter().find(is_array) {
             return (ClassSerial(0), Some(elements));
         }
+        let array_of = name.ends_with("[]").then_some(Type::Reference);
         let name = self.profile.names.intern(name);
         let next = ClassSerial(self.classes.len() as u32 + 1);
         let serial = *self.classes.entry(name).or_insert(next);
@@ -292,7 +297,7 @@ impl Reader<'_> {
                 unloaded: false,
             });
         }
-        (serial, None)
+        (serial, array_of)
     }
 
     fn cpu_samples(&mut self, mut words: Words<'_>) -> Result<Option<()>, Error> {
@@ -344,14 +349,18 @@ impl Reader<'_> {
         read.map(Some)
     }
 
-    /// `class(hex)`; JVMTI's HPROF writes the class alone.
+    /// `class(hex)`; JVMTI's HPROF writes the class alone, that of JDK 8 its descriptor.
     fn java_monitor(&mut self, text: &str) -> Option<Monitor> {
         let (class, object) = match text.strip_suffix(')') {
             Some(text) => text.rsplit_once('(')?,
             None => (text, "0"),
         };
         let object = ObjectId(u64::from_str_radix(object, 16).ok()?);
-        Some(Monitor::Java { object, class: self.profile.names.intern(class) })
+        let class = match class.strip_prefix('L').and_then(|class| class.strip_suffix(';')) {
+            Some(class) => class.replace('/', "."),
+            None => class.to_owned(),
+        };
+        Some(Monitor::Java { object, class: self.profile.names.intern(&class) })
     }
 
     /// `"name"(hex)`
@@ -371,7 +380,8 @@ impl Reader<'_> {
             } else if let Some(raw) = line.strip_prefix("    RAW MONITOR ") {
                 dump.monitors.push(reader.monitor_status(raw, Self::raw_monitor)?);
             } else {
-                let (what, who) = line.strip_prefix('\t')?.split_once(": ")?;
+                let (what, who) = line.strip_prefix('\t')?.split_once(':')?;
+                let who = who.trim_start();
                 let monitor = dump.monitors.last_mut()?;
                 match what {
                     "owner" => {
@@ -490,8 +500,9 @@ fn thread_status(mut words: Words<'_>) -> Option<ThreadStatus> {
     let state = match words.0 {
         "R" => ThreadState::Runnable,
         "MW" => ThreadState::MonitorWait,
-        "CW" => ThreadState::CondVarWait,
-        _ => return None,
+        "CW" | "SL" => ThreadState::CondVarWait,
+        // JDK 8 has more: a thread that has ended, for one.
+        _ => ThreadState::Runnable,
     };
     Some(ThreadStatus { thread, trace, state, suspended, interrupted })
 }
@@ -506,5 +517,6 @@ fn thread(text: &str) -> Option<ThreadSerial> {
 
 fn threads(text: &str) -> Option<Vec<ThreadSerial>> {
     // JVMTI's HPROF ends each with a comma.
-    text.trim_end().trim_end_matches(',').split(", ").map(thread).collect()
+    let text = text.trim_end().trim_end_matches(',');
+    text.split(", ").filter(|thread| !thread.is_empty()).map(thread).collect()
 }

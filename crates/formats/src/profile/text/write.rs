@@ -1,7 +1,9 @@
 //! Writes text.
 
 use super::heading;
-use crate::profile::heap::{Class, Instance, Objects, Primitives, Record, Root, RootKind};
+use crate::profile::heap::{
+    Class, Instance, LAST_ID, Objects, Primitives, Record, Root, RootKind, array_name, type_name,
+};
 use crate::profile::model::{
     Amount, ClassSerial, CpuOld, CpuSamples, CpuTimes, HeapDump, Line, MethodId, Monitor,
     MonitorDump, MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial,
@@ -10,6 +12,8 @@ use crate::profile::model::{
 use crate::profile::printable;
 use crate::profile::stream::DumpKind;
 use crate::profile::writer::{EachRecord, Writer};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -18,8 +22,10 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct TextWriter<W> {
     out: W,
-    /// The number of the profile's traces that are written.
-    traces: usize,
+    /// The traces that are written.
+    traces: FxHashSet<TraceSerial>,
+    /// The classes of arrays by those of their elements, with their names.
+    arrays: IndexMap<ObjectId, (ObjectId, String), FxBuildHasher>,
     /// True if threads are written; `cpu=old` has none.
     threads: bool,
 }
@@ -33,12 +39,13 @@ impl<W: Write> TextWriter<W> {
             writeln!(out)?;
         }
         writeln!(out, "\n--------\n")?;
-        Ok(Self { out, traces: 0, threads: true })
+        Ok(Self { threads: true, ..Self::old(out) })
     }
 
     /// Returns a writer of the format of `cpu=old`, which has no beginning and no threads.
     pub fn old(out: W) -> Self {
-        Self { out, traces: 0, threads: false }
+        let (traces, arrays) = (FxHashSet::default(), IndexMap::default());
+        Self { out, traces, arrays, threads: false }
     }
 
     /// Returns the writer below.
@@ -48,6 +55,9 @@ impl<W: Write> TextWriter<W> {
 
     fn frames(&mut self, profile: &Profile, trace: TraceSerial) -> io::Result<()> {
         let Some(trace) = profile.traces.get(trace) else { return Ok(()) };
+        if !self.traces.insert(trace.serial) {
+            return Ok(());
+        }
         write!(self.out, "TRACE {}:", trace.serial.0)?;
         if trace.thread != ThreadSerial(0) {
             write!(self.out, " (thread={})", trace.thread.0)?;
@@ -62,9 +72,9 @@ impl<W: Write> TextWriter<W> {
             write!(self.out, "\t{}({source}:", qualified(class, name))?;
             match frame.line {
                 Line::Number(line) => write!(self.out, "{line}")?,
-                Line::Unknown => write!(self.out, "Unknown line")?,
+                // JVMTI's HPROF does not tell native methods.
+                Line::Unknown | Line::Native => write!(self.out, "Unknown line")?,
                 Line::Compiled => write!(self.out, "Compiled method")?,
-                Line::Native => write!(self.out, "Native method")?,
             }
             writeln!(self.out, ")")?;
         }
@@ -85,13 +95,13 @@ impl<W: Write> TextWriter<W> {
             let (own, accumulated) = share.next(bytes(site.live, site.allocated) as f64);
             writeln!(
                 self.out,
-                "{rank:5} {own:5.2}% {accumulated:5.2}% {:8} {:4} {:7} {:4} {:5} {}",
+                "{rank:5} {own:5.2}% {accumulated:5.2}% {:9} {:4} {:9} {:5} {:5} {}",
                 site.live.bytes,
                 site.live.instances,
                 site.allocated.bytes,
                 site.allocated.instances,
                 site.trace.0,
-                OneLine(profile.site_name(site)),
+                OneLine(&profile.site_type(site)),
             )?;
         }
         writeln!(self.out, "SITES END")
@@ -239,12 +249,12 @@ impl<W: Write> TextWriter<W> {
         Ok(())
     }
 
-    fn record(&mut self, record: &Record<'_>) -> io::Result<()> {
+    fn record(&mut self, profile: &Profile, record: &Record<'_>) -> io::Result<()> {
         match record {
             Record::Root(root) => self.root(root),
             Record::Class(class) => self.class(class),
             Record::Instance(instance) => self.instance(instance),
-            Record::Objects(array) => self.objects(array),
+            Record::Objects(array) => self.objects(profile, array),
             Record::Primitives(array) => self.primitives(array),
         }
     }
@@ -272,7 +282,7 @@ impl<W: Write> TextWriter<W> {
                 write!(self.out, "<native stack>, thread={}", thread.0)?;
             }
             RootKind::StickyClass { name } => {
-                write!(self.out, "<system class>, name={}", OneLine(name))?;
+                write!(self.out, "<system class>, name={}", OneLine(&type_name(name)))?;
             }
             RootKind::ThreadBlock(thread) => {
                 write!(self.out, "<thread block>, thread={}", thread.0)?;
@@ -286,7 +296,8 @@ impl<W: Write> TextWriter<W> {
     }
 
     fn class(&mut self, class: &Class<'_>) -> io::Result<()> {
-        let name = OneLine(class.name);
+        let name = type_name(class.name);
+        let name = OneLine(&name);
         writeln!(self.out, "CLS {:x} (name={name}, trace={})", class.id.0, class.trace.0)?;
         for (what, object) in [
             ("super", class.superclass),
@@ -300,7 +311,7 @@ impl<W: Write> TextWriter<W> {
         }
         for constant in class.constants {
             if let Some(object) = reference(constant.value) {
-                writeln!(self.out, "\tconstant[{}]\t{:x}", constant.index, object.0)?;
+                writeln!(self.out, "\tconstant pool entry {}\t{:x}", constant.index, object.0)?;
             }
         }
         for field in class.statics {
@@ -330,7 +341,21 @@ impl<W: Write> TextWriter<W> {
         Ok(())
     }
 
-    fn objects(&mut self, array: &Objects<'_>) -> io::Result<()> {
+    /// Returns the class of an array. One that is not known gets an ID that no object has, as in binary files.
+    fn array_class(&mut self, profile: &Profile, array: &Objects<'_>) -> ObjectId {
+        if array.array_class != ObjectId(0) || array.class == ObjectId(0) {
+            return array.array_class;
+        }
+        let next = ObjectId(LAST_ID - 16 * self.arrays.len() as u64);
+        let new = || {
+            let name = array_name(array.class_name);
+            (profile.class_of_name(&name).unwrap_or(next), name)
+        };
+        self.arrays.entry(array.class).or_insert_with(new).0
+    }
+
+    fn objects(&mut self, profile: &Profile, array: &Objects<'_>) -> io::Result<()> {
+        let class = self.array_class(profile, array);
         writeln!(
             self.out,
             "ARR {:x} (sz={}, trace={}, nelems={}, elem type={}@{:x})",
@@ -338,8 +363,8 @@ impl<W: Write> TextWriter<W> {
             array.size,
             array.trace.0,
             array.elements.length(),
-            OneLine(array.class_name),
-            array.class.0
+            OneLine(&array.type_name()),
+            class.0
         )?;
         for (index, object) in array.elements.iter() {
             writeln!(self.out, "\t[{index}]\t\t{:x}", object.0)?;
@@ -350,7 +375,7 @@ impl<W: Write> TextWriter<W> {
     fn primitives(&mut self, array: &Primitives<'_>) -> io::Result<()> {
         writeln!(
             self.out,
-            "ARR {:x} (sz={}, trace={}, nelems={}, elem type={})",
+            "ARR {:x} (sz={}, trace={}, nelems={}, elem type={}[])",
             array.id.0,
             array.size,
             array.trace.0,
@@ -387,16 +412,19 @@ impl<W: Write> Writer for TextWriter<W> {
     }
 
     fn traces(&mut self, profile: &Profile) -> io::Result<()> {
-        for trace in profile.traces.iter().skip(self.traces) {
-            self.frames(profile, trace.serial)?;
-        }
-        self.traces = profile.traces.len();
-        Ok(())
+        profile.traces.iter().try_for_each(|trace| self.frames(profile, trace.serial))
     }
 
     fn section(&mut self, profile: &Profile, section: &Section) -> io::Result<()> {
-        if !matches!(section, Section::CpuOld(_)) {
-            self.traces(profile)?;
+        match section {
+            Section::CpuSamples(samples) => {
+                samples.rows.iter().try_for_each(|row| self.frames(profile, row.trace))?;
+            }
+            Section::CpuTimes(times) => {
+                times.rows.iter().try_for_each(|row| self.frames(profile, row.trace))?;
+            }
+            Section::CpuOld(_) => {}
+            _ => self.traces(profile)?,
         }
         match section {
             Section::MonitorDump(dump) => self.monitor_dump(profile, dump),
@@ -433,7 +461,13 @@ impl<W: Write> Writer for TextWriter<W> {
         };
         let Amount { bytes, instances } = live;
         writeln!(self.out, "HEAP DUMP BEGIN ({instances} objects, {bytes} bytes) {}", At(dump.at))?;
-        records(&mut |record| self.record(record))?;
+        records(&mut |record| self.record(profile, record))?;
+        let superclass = profile.class_of_name("java.lang.Object").unwrap_or_default();
+        for (id, name) in self.arrays.values().cloned().collect::<Vec<_>>() {
+            if profile.class_of_name(&name).is_none() {
+                self.class(&Class { id, name: &name, superclass, ..Class::default() })?;
+            }
+        }
         writeln!(self.out, "HEAP DUMP END")
     }
 
