@@ -25,6 +25,7 @@ cases![
     programs_do_what_they_do.only(17),
     call_times,
     calls_and_callers,
+    commands_of_jdk_8_run.on_every_jdk(),
     text_has_the_shapes_of_jdk_8,
     samples_follow_the_time,
     samples_of_many_threads,
@@ -142,6 +143,49 @@ fn call_times(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// HPROF as a JVMTI agent brings libjvmpi.so, which may also be there already.
+fn commands_of_jdk_8_run(vm: &Vm<'_>) -> Result<(), String> {
+    let library = build::hprof()?;
+    let directory = text(library.parent().ok_or("no directory")?)?;
+    let by_path = format!("-agentpath:{}=", text(&library)?);
+    for (number, (option, beside)) in [
+        ("-agentlib:hprof=", false),
+        ("-agentlib:hprof=", true),
+        ("-Xrunhprof:", false),
+        ("-Xrunhprof:", true),
+        (&by_path, false),
+        ("JAVA_TOOL_OPTIONS", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = vm.file(&format!("command-{number}.txt"));
+        let options = format!("heap=sites,cutoff=0,file={}", text(&file)?);
+        let java = vm.java("Profiled")?.argument("objects");
+        let java = java.variable("LD_LIBRARY_PATH", directory);
+        let java = if beside { java.shim_alone()? } else { java };
+        let java = match option {
+            "JAVA_TOOL_OPTIONS" => java.variable(option, &format!("{by_path}{options}")),
+            _ => java.flag(&format!("{option}{options}")),
+        };
+        let kept = java.run()?.expects.one("expect")?.int("kept")?;
+        let sites = site_of(read(&file)?.profile(), "Profiled$Kept", "Profiled.objects")?;
+        equal(option, sites, (kept, kept))?;
+    }
+    let outcome = vm.java("Hello")?.flag(&format!("{by_path}heap=none")).run_to(1)?;
+    let line =
+        "HPROF ERROR: hprof option error: heap option value must be dump|sites|all (heap=none)\n";
+    equal("refusal", outcome.stderr.as_str(), line)?;
+    let alone = vm.file("alone/libhprof.so");
+    fs::create_dir_all(alone.parent().ok_or("no directory")?).map_err(|e| e.to_string())?;
+    fs::copy(&library, &alone).map_err(|e| e.to_string())?;
+    let outcome = vm.java("Hello")?.flag(&format!("-agentpath:{}", text(&alone)?)).run_to(1)?;
+    let line = "HPROF ERROR: cannot load libjvmpi.so, which must be beside libhprof.so: ";
+    ensure!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
+    Ok(())
+}
+
+/// `cargo xtask hprof8` compares with JDK 8 itself.
 fn text_has_the_shapes_of_jdk_8(vm: &Vm<'_>) -> Result<(), String> {
     // A file with any name is text.
     let file = vm.file("shapes.hprof");

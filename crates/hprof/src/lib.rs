@@ -12,6 +12,7 @@ mod dumps;
 mod events;
 mod heap;
 mod listener;
+mod load;
 mod locks;
 mod message;
 mod monitor_times;
@@ -29,10 +30,6 @@ mod symbols;
 mod timeline;
 mod wall;
 mod weights;
-
-use agent::Hprof;
-
-jvmpi::export_agent!(Hprof);
 
 /// Tells `libjvmpi.so` that this is not Sun's HPROF, which needs special settings.
 #[unsafe(no_mangle)]

@@ -106,7 +106,10 @@ fn agent_that_asks(caller: usize) -> Result<&'static Agent, String> {
             "cannot give JVMPI to another library: there are already {most} agents, the maximum"
         )
     };
-    let is_agent = |library: &LoadedLibrary| symbol_in(&library.path, c"JVM_OnLoad").is_some();
+    let is_agent = |library: &LoadedLibrary| {
+        let has = |name| symbol_in(&library.path, name).is_some();
+        has(c"JVM_OnLoad") || has(c"jvmpi_OnLoad")
+    };
     let new = |library| claim(library).ok_or_else(too_many);
     match library {
         Some(library) if is_agent(&library) => new(library),

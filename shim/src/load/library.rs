@@ -3,8 +3,8 @@
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
 use crate::platform::dynamic_loader::{self, path_of, symbol_in};
-use jvmpi_settings::library::NeededSymbol;
 pub use jvmpi_settings::library::{Instead, LibraryError, examine};
+use jvmpi_settings::library::{NeededSymbol, ON_LOAD};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{OsStr, OsString, c_void};
@@ -64,10 +64,11 @@ pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
     let library = load(path.as_os_str()).map_err(|error| unloadable(path, error))?;
     // SAFETY: the specification requires this type for a symbol of this name. The symbol can be NULL, as that of an
     // indirect function.
-    let on_load = unsafe { library.get::<Option<JVM_OnLoad>>("JVM_OnLoad") }
-        .ok()
-        .and_then(|symbol| *symbol)
-        .ok_or_else(|| LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing })?;
+    let entry = |name| unsafe { library.get::<Option<JVM_OnLoad>>(name) }.ok();
+    let on_load =
+        ON_LOAD.into_iter().find_map(entry).and_then(|symbol| *symbol).ok_or_else(|| {
+            LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing }
+        })?;
     // The library is never closed.
     let handle = library.into_raw();
     // If the JVM loaded the library first, it did so lazily, and symbols are unresolved.

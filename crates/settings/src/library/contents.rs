@@ -13,8 +13,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The functions through which a VM calls into the library of an agent.
-const ENTRY_POINTS: [&str; 6] = [
+const ENTRY_POINTS: [&str; 7] = [
     "JVM_OnLoad",
+    "jvmpi_OnLoad",
     "JVM_OnUnload",
     "JNI_OnLoad",
     "Agent_OnLoad",
@@ -44,7 +45,7 @@ impl Contents {
     /// asks for JVMPI by `GetEnv`.
     #[must_use]
     pub fn is_agent(&self) -> bool {
-        self.entry_points.contains(&"JVM_OnLoad")
+        super::ON_LOAD.iter().any(|name| self.entry_points.contains(name))
     }
 }
 

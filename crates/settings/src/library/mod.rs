@@ -19,6 +19,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+/// The names of an agent's entry point. HotSpot takes a library with the first one for no JVMTI agent if `-Xrun` names it;
+/// one with only the second can be both.
+pub const ON_LOAD: [&str; 2] = ["JVM_OnLoad", "jvmpi_OnLoad"];
+
 /// Examines the file of a library, without loading it, and returns an error unless it can be an agent.
 ///
 /// `JVM_OnLoad` must be in the file itself. The libraries that it depends on are not examined; the dynamic loader
@@ -126,7 +130,7 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
     let mut instead = Instead::Nothing;
     for symbol in symbols.iter().filter(|symbol| !symbol.is_undefined(endian)) {
         match symbols.symbol_name(endian, symbol).map_err(damaged)? {
-            b"JVM_OnLoad" => return Ok(()),
+            name if ON_LOAD.iter().any(|entry| entry.as_bytes() == name) => return Ok(()),
             b"Agent_OnLoad" => instead = Instead::AgentOnLoad,
             name if name.starts_with(b"_Z10JVM_OnLoad") => instead = Instead::Mangled,
             name if instead == Instead::Nothing

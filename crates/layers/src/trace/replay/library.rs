@@ -22,6 +22,7 @@ pub fn open(path: &Path) -> Result<(JVM_OnLoad, Option<JVM_OnUnload>), String> {
     // SAFETY: the types are the ones that the interface prescribes for symbols of these names, which may be NULL.
     let (on_load, on_unload) = unsafe {
         let on_load = library.get::<Option<JVM_OnLoad>>("JVM_OnLoad");
+        let on_load = on_load.or_else(|_| library.get("jvmpi_OnLoad"));
         (on_load, library.get::<Option<JVM_OnUnload>>("JVM_OnUnload"))
     };
     let on_unload = on_unload.ok().and_then(|symbol| *symbol);

@@ -1,0 +1,124 @@
+//! The entry points of the library. As a JVMTI agent HPROF brings `libjvmpi.so` from its own directory, which loads it
+//! as a JVMPI agent.
+
+use crate::agent::Hprof;
+use crate::message::error;
+use jvmpi::export::Loaded;
+use jvmpi::sys::JVMPI_Event;
+use jvmpi::sys::jni_sys::{JNI_ERR, JavaVM, jint};
+use std::ffi::{CStr, CString, OsStr, c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+/// An entry point of `libjvmpi.so`, or of this library.
+type OnLoad = unsafe extern "system" fn(*mut JavaVM, *mut c_char, *mut c_void) -> jint;
+
+static LOADED: Loaded<Hprof> = Loaded::new();
+
+unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
+    // SAFETY: only the VM calls this function, and it passes a valid event.
+    unsafe { LOADED.notify_event(event) }
+}
+
+/// Loads HPROF as a JVMPI agent. If it were named `JVM_OnLoad`, HotSpot would call it for `-Xrunhprof`, at a time when
+/// it gives no agent its capabilities; so it calls [`Agent_OnLoad`].
+///
+/// # Safety
+/// `libjvmpi.so` calls this with valid arguments.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn jvmpi_OnLoad(
+    vm: *mut JavaVM,
+    options: *mut c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: the caller passes the arguments that `on_load` requires.
+    unsafe { LOADED.on_load(vm, options, "hprof", notify_event) }
+}
+
+/// The entry point for `-agentlib:hprof`, `-Xrunhprof` and `-agentpath:/path/libhprof.so`.
+///
+/// # Safety
+/// The VM calls this with valid arguments.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *mut c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: as the caller promises.
+    unsafe { bring(c"Agent_OnLoad", vm, options) }
+}
+
+/// The entry point for a running VM: `jcmd PID JVMTI.agent_load /path/libhprof.so OPTIONS`.
+///
+/// # Safety
+/// The VM calls this with valid arguments.
+#[unsafe(no_mangle)]
+pub unsafe extern "system" fn Agent_OnAttach(
+    vm: *mut JavaVM,
+    options: *mut c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: as the caller promises.
+    unsafe { bring(c"Agent_OnAttach", vm, options) }
+}
+
+/// Calls an entry point of `libjvmpi.so`, which then calls [`jvmpi_OnLoad`] of this library.
+///
+/// # Safety
+/// `vm` is the VM of this process, which calls the entry point `name` of this library with `options`.
+unsafe fn bring(name: &CStr, vm: *mut JavaVM, options: *mut c_char) -> jint {
+    let found = own_path().and_then(|own| Ok((entry_point(&own, name)?, own)));
+    let (on_load, own) = match found {
+        Ok(found) => found,
+        Err(why) => {
+            error(&why);
+            return JNI_ERR;
+        }
+    };
+    // SAFETY: the caller promises NULL or a string.
+    let options = if options.is_null() { c"" } else { unsafe { CStr::from_ptr(options) } };
+    let agent = [own.as_os_str().as_bytes(), b":", options.to_bytes()].concat();
+    let Ok(agent) = CString::new(agent) else { return JNI_ERR };
+    // SAFETY: this is the entry point that the VM would call; it copies the string.
+    unsafe { on_load(vm, agent.as_ptr().cast_mut(), ptr::null_mut()) }
+}
+
+/// Returns the path of this library.
+fn own_path() -> Result<PathBuf, String> {
+    let own = Agent_OnLoad as OnLoad as *const c_void;
+    // SAFETY: a structure of numbers and pointers may be zero.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: `found` has room, and the function is in a library.
+    if unsafe { libc::dladdr(own, &mut found) } == 0 || found.dli_fname.is_null() {
+        return Err("cannot find libhprof.so; give its full path with -agentpath:".into());
+    }
+    // SAFETY: the loader's name of a loaded library is a string.
+    let name = OsStr::from_bytes(unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes());
+    std::fs::canonicalize(name).map_err(|e| format!("{}: {e}", name.display()))
+}
+
+/// Returns an entry point of `libjvmpi.so`: the one that is loaded, or the one beside this library. It stays loaded.
+fn entry_point(own: &Path, name: &CStr) -> Result<OnLoad, String> {
+    const LOADED: &CStr = c"libjvmpi.so.1";
+    let beside = own.with_file_name("libjvmpi.so");
+    let path = CString::new(beside.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
+    // SAFETY: both names are strings, and the initialization of libjvmpi.so has no requirements.
+    let library = unsafe {
+        let loaded = libc::dlopen(LOADED.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+        if loaded.is_null() { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) } else { loaded }
+    };
+    if library.is_null() {
+        // SAFETY: after a failure there is a message, a string.
+        let why = unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy();
+        return Err(format!("cannot load libjvmpi.so, which must be beside libhprof.so: {why}"));
+    }
+    // SAFETY: the library is loaded, and the name is a string.
+    let found = unsafe { libc::dlsym(library, name.as_ptr()) };
+    if found.is_null() {
+        return Err(format!("{} has no {}", beside.display(), name.to_string_lossy()));
+    }
+    // SAFETY: libjvmpi.so exports these functions with this type.
+    Ok(unsafe { std::mem::transmute::<*mut c_void, OnLoad>(found) })
+}
