@@ -1,7 +1,7 @@
 //! Profiles of the OpenTelemetry protocol, version 1.10: an `ExportProfilesServiceRequest` of
 //! `opentelemetry/proto/collector/profiles/v1development`.
 
-use super::measures::{Kind, Measure, Period, start_and_duration};
+use super::measures::{Measure, Period, start_and_duration};
 use super::protobuf::{FieldValue, Fields, Message};
 use super::symbols::{Symbols, labels};
 use crate::profile::model::Profile;
@@ -40,10 +40,6 @@ mod field {
         pub const PERIOD: u32 = 6;
         pub const PROFILE_ID: u32 = 7;
     }
-    pub mod value_type {
-        pub const TYPE: u32 = 1;
-        pub const UNIT: u32 = 2;
-    }
     pub mod sample {
         pub const STACK_INDEX: u32 = 1;
         pub const ATTRIBUTE_INDICES: u32 = 2;
@@ -63,10 +59,6 @@ mod field {
     }
     pub mod location {
         pub const LINES: u32 = 3;
-    }
-    pub mod line {
-        pub const FUNCTION_INDEX: u32 = 1;
-        pub const LINE: u32 = 2;
     }
     pub mod function {
         pub const NAME: u32 = 1;
@@ -164,7 +156,7 @@ impl Builder {
         };
         let measure = measure.unwrap_or_else(|| Measure::of(weight));
         let mut message = Message::default();
-        let sample_type = self.value_type(measure.kind);
+        let sample_type = self.symbols.value_type(measure.kind);
         message.message(field::profile::SAMPLE_TYPE, &sample_type);
         for stack in stacks(profile, weight) {
             let mut sample = Message::default();
@@ -183,7 +175,7 @@ impl Builder {
         message.fixed64(field::profile::TIME_UNIX_NANO, start);
         message.number(field::profile::DURATION_NANO, duration);
         let period = Period::of(weight, profile);
-        let period_type = self.value_type(period.kind);
+        let period_type = self.symbols.value_type(period.kind);
         message.message(field::profile::PERIOD_TYPE, &period_type);
         message.number(field::profile::PERIOD, period.value);
         message.bytes(field::profile::PROFILE_ID, &random_id());
@@ -195,22 +187,12 @@ impl Builder {
         self.attributes.insert_full((key, value.to_owned())).0 as u64
     }
 
-    fn value_type(&mut self, [kind, unit]: Kind) -> Message {
-        let mut message = Message::default();
-        message.number(field::value_type::TYPE, self.symbols.string(kind));
-        message.number(field::value_type::UNIT, self.symbols.string(unit));
-        message
-    }
-
     fn dictionary(&self) -> Message {
         let mut message = Message::default();
         let empty = Message::default();
         message.message(field::dictionary::MAPPING_TABLE, &empty);
         message.message(field::dictionary::LOCATION_TABLE, &empty);
-        for (_, (function, number)) in self.symbols.locations() {
-            let mut line = Message::default();
-            line.number(field::line::FUNCTION_INDEX, function);
-            line.number(field::line::LINE, number);
+        for (_, line) in self.symbols.locations() {
             let mut location = Message::default();
             location.message(field::location::LINES, &line);
             message.message(field::dictionary::LOCATION_TABLE, &location);

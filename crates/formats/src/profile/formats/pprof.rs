@@ -1,6 +1,6 @@
 //! The format of pprof: `profile.proto` of github.com/google/pprof, compressed.
 
-use super::measures::{Family, Kind, Measure, Period, start_and_duration};
+use super::measures::{Family, Measure, Period, start_and_duration};
 use super::protobuf::Message;
 use super::symbols::{Symbols, labels};
 use crate::profile::model::Profile;
@@ -24,10 +24,6 @@ mod field {
     pub const PERIOD: u32 = 12;
     pub const DEFAULT_SAMPLE_TYPE: u32 = 14;
 
-    pub mod value_type {
-        pub const TYPE: u32 = 1;
-        pub const UNIT: u32 = 2;
-    }
     pub mod sample {
         pub const LOCATION_ID: u32 = 1;
         pub const VALUE: u32 = 2;
@@ -40,10 +36,6 @@ mod field {
     pub mod location {
         pub const ID: u32 = 1;
         pub const LINE: u32 = 4;
-    }
-    pub mod line {
-        pub const FUNCTION_ID: u32 = 1;
-        pub const LINE: u32 = 2;
     }
     pub mod function {
         pub const ID: u32 = 1;
@@ -102,10 +94,10 @@ fn write_measures(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = GzEncoder::new(out, Compression::default());
-    let mut builder = Builder(Symbols::new());
+    let mut symbols = Symbols::new();
     let mut message = Message::default();
     for measure in measures {
-        let value_type = builder.value_type(measure.kind);
+        let value_type = symbols.value_type(measure.kind);
         message.message(field::SAMPLE_TYPE, &value_type);
     }
     // A stack is one sample with all of its weights.
@@ -122,13 +114,13 @@ fn write_measures(
     out.write_all(&message.0)?;
     for (stack, values) in samples.values() {
         let mut sample = Message::default();
-        sample.packed(field::sample::LOCATION_ID, &builder.0.stack(profile, stack));
+        sample.packed(field::sample::LOCATION_ID, &symbols.stack(profile, stack));
         sample.packed(field::sample::VALUE, values);
         for (key, value) in ["thread", "state"].into_iter().zip(labels(profile, stack)) {
             let Some(value) = value else { continue };
             let mut label = Message::default();
-            label.number(field::label::KEY, builder.0.string(key));
-            label.number(field::label::STR, builder.0.string(value));
+            label.number(field::label::KEY, symbols.string(key));
+            label.number(field::label::STR, symbols.string(value));
             sample.message(field::sample::LABEL, &label);
         }
         let mut message = Message::default();
@@ -136,16 +128,16 @@ fn write_measures(
         out.write_all(&message.0)?;
     }
     let mut message = Message::default();
-    builder.tables(&mut message);
+    tables(&symbols, &mut message);
     let [start, duration] = start_and_duration(profile);
     message.number(field::TIME_NANOS, start);
     message.number(field::DURATION_NANOS, duration);
-    let period_type = builder.value_type(period.kind);
+    let period_type = symbols.value_type(period.kind);
     message.message(field::PERIOD_TYPE, &period_type);
     message.number(field::PERIOD, period.value);
-    message.number(field::DEFAULT_SAMPLE_TYPE, builder.0.string(default_type));
+    message.number(field::DEFAULT_SAMPLE_TYPE, symbols.string(default_type));
     // Last, as all that is above adds to it; the order of fields is free.
-    for string in builder.0.strings() {
+    for string in symbols.strings() {
         message.bytes(field::STRING_TABLE, string.as_bytes());
     }
     out.write_all(&message.0)?;
@@ -153,33 +145,20 @@ fn write_measures(
     Ok(())
 }
 
-struct Builder(Symbols);
-
-impl Builder {
-    fn tables(&self, message: &mut Message) {
-        for (id, (function, line)) in self.0.locations() {
-            let mut lines = Message::default();
-            lines.number(field::line::FUNCTION_ID, function);
-            lines.number(field::line::LINE, line);
-            let mut location = Message::default();
-            location.number(field::location::ID, id);
-            location.message(field::location::LINE, &lines);
-            message.message(field::LOCATION, &location);
-        }
-        for (id, [name, system_name, filename]) in self.0.functions() {
-            let mut function = Message::default();
-            function.number(field::function::ID, id);
-            function.number(field::function::NAME, name);
-            function.number(field::function::SYSTEM_NAME, system_name);
-            function.number(field::function::FILENAME, filename);
-            message.message(field::FUNCTION, &function);
-        }
+/// Writes the locations and functions.
+fn tables(symbols: &Symbols, message: &mut Message) {
+    for (id, line) in symbols.locations() {
+        let mut location = Message::default();
+        location.number(field::location::ID, id);
+        location.message(field::location::LINE, &line);
+        message.message(field::LOCATION, &location);
     }
-
-    fn value_type(&mut self, [kind, unit]: Kind) -> Message {
-        let mut message = Message::default();
-        message.number(field::value_type::TYPE, self.0.string(kind));
-        message.number(field::value_type::UNIT, self.0.string(unit));
-        message
+    for (id, [name, system_name, filename]) in symbols.functions() {
+        let mut function = Message::default();
+        function.number(field::function::ID, id);
+        function.number(field::function::NAME, name);
+        function.number(field::function::SYSTEM_NAME, system_name);
+        function.number(field::function::FILENAME, filename);
+        message.message(field::FUNCTION, &function);
     }
 }

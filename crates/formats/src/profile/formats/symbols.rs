@@ -1,10 +1,20 @@
-//! The tables that pprof and OTLP have in common: strings, functions and locations.
+//! The parts that pprof and OTLP have in common: strings, functions, locations and units.
 
 use super::made_frames::{NO_FRAMES, thread_name};
+use super::measures::Kind;
+use super::protobuf::Message;
 use crate::profile::model::{FrameId, Line, NameId, Profile, ThreadSerial, WallState};
 use crate::profile::weight::Stack;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// The numbers of fields that are the same in both.
+mod field {
+    pub const LINE_FUNCTION: u32 = 1;
+    pub const LINE_LINE: u32 = 2;
+    /// The quantity. The unit follows.
+    pub const VALUE_TYPE: u32 = 1;
+}
 
 /// A function: its name, its name with the signature, and the file of its source, by their places in the strings.
 pub type Function = [u64; 3];
@@ -35,6 +45,15 @@ impl Symbols {
     pub fn string(&mut self, text: &str) -> u64 {
         let place = self.strings.get_index_of(text);
         place.unwrap_or_else(|| self.strings.insert_full(text.to_owned()).0) as u64
+    }
+
+    /// Returns the message for a quantity and its unit.
+    pub fn value_type(&mut self, kind: Kind) -> Message {
+        let mut message = Message::default();
+        for (field, name) in (field::VALUE_TYPE..).zip(kind) {
+            message.number(field, self.string(name));
+        }
+        message
     }
 
     /// Returns the locations of a stack, innermost first; at least one.
@@ -80,10 +99,15 @@ impl Symbols {
         self.location([name, name, ""], 0)
     }
 
-    /// Returns the locations with their numbers: the function and the line of each.
-    pub fn locations(&self) -> impl Iterator<Item = (u64, (u64, u64))> {
-        let locations = self.locations.iter();
-        (1..).zip(locations.map(|(function, line)| (*function, u64::from(*line))))
+    /// Returns the locations with their numbers: a message with the function and the line of each.
+    pub fn locations(&self) -> impl Iterator<Item = (u64, Message)> {
+        let line = |(function, line): &(u64, u32)| {
+            let mut message = Message::default();
+            message.number(field::LINE_FUNCTION, *function);
+            message.number(field::LINE_LINE, (*line).into());
+            message
+        };
+        (1..).zip(self.locations.iter().map(line))
     }
 
     /// Returns the functions with their numbers.
