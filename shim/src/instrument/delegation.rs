@@ -13,10 +13,8 @@
 //! for that monitor, because the owner may wait for a lock that this thread holds. So the record is made while the
 //! monitor is held anyway: when the loader defines a class.
 
-use crate::classes;
 use crate::jvm::{self, GlobalRef, Jni};
 use crate::lock::Memo;
-use crate::records::class::Class;
 use crate::records::tracker::{BINARY_NAME, NAME};
 use crate::sync::tagging;
 use crate::threads;
@@ -54,21 +52,17 @@ pub fn resolve(jni: Jni, class: jclass) {
 
 /// Does the same for loaded classes, whose loaders' monitors the current thread need not own. Leaves out a loader whose
 /// monitor another thread owns: that thread may wait for the current one.
-pub fn resolve_for_loaded(jni: Jni, is_chosen: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
+pub fn resolve_for_loaded<'a>(jni: Jni, classes: impl Iterator<Item = &'a GlobalRef>) {
     let mut free = HashMap::new();
-    for class in classes::all_loaded(jni)? {
+    for class in classes {
         jni.frame(16, |jni| {
-            let Some(object) = class.object(jni).filter(|object| is_chosen(*object, &class)) else {
-                return;
-            };
-            let Some(loader) = locked_loader(jni, object) else { return };
+            let Some(loader) = locked_loader(jni, class.get()) else { return };
             let Ok(id) = tagging::id_of(loader) else { return };
             if *free.entry(id.addr()).or_insert_with(|| is_free(jni, loader)) {
-                resolve(jni, object);
+                resolve(jni, class.get());
             }
         });
     }
-    Ok(())
 }
 
 /// Returns true if no other thread owns the monitor.

@@ -70,44 +70,33 @@ fn replace_reports(after: Reports) -> Reports {
 
 fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), String> {
     let jvmti = jvm::get().jvmti;
-    let begins_or_ends = (before == Reports::NONE) != (after == Reports::NONE);
-    let is_changed = &|object, class: &Class| {
+    let (begins, ends) = (before == Reports::NONE, after == Reports::NONE);
+    let are_apart = virtual_thread::are_threads();
+    // The scheduler must report transitions as long as code that can run during one reports anything. Class loaders must
+    // answer for the Tracker as long as any code names it. So these classes come first at the beginning, and last at the
+    // end.
+    let group = |object, class: &Class| {
         let is_boot = jvmti.class_loader(object).is_ok_and(|l| l.is_null());
         let of = |reports: Reports| reports.of(class.internal_name(), is_boot);
-        of(before) != of(after) || begins_or_ends && delegation::is_loader(jni, object)
+        let is_loader = begins != ends && delegation::is_loader(jni, object);
+        let serves =
+            is_loader || begins != ends && are_apart && transitions::makes(class.internal_name());
+        (is_loader || of(before) != of(after)).then_some(serves != begins)
     };
     let rewritten = jvmti
         .set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, true)
         .and_then(|()| {
-            // The scheduler must report transitions as long as code that can run during one reports anything. Class
-            // loaders must answer for the Tracker as long as any code names it.
-            let are_apart = virtual_thread::are_threads();
-            let serves = |object, class: &Class| {
-                begins_or_ends
-                    && (are_apart && transitions::makes(class.internal_name())
-                        || delegation::is_loader(jni, object))
-            };
-            let rewrite = |serving: bool| {
-                retransformation::of_all(jni, |object, class| {
-                    serves(object, class) == serving && is_changed(object, class)
-                })
-            };
-            let begins = before == Reports::NONE;
-            if begins_or_ends {
-                rewrite(begins)?;
-            }
-            if begins_or_ends && are_apart {
-                transitions::wait_for_all();
-            }
-            if begins {
-                delegation::resolve_for_loaded(jni, is_changed)?;
-            }
-            rewrite(begins_or_ends && !begins)
+            let groups = retransformation::select(jni, group)?;
+            retransformation::of_all(jni, groups, |groups| {
+                if begins != ends && are_apart {
+                    transitions::wait_for_all();
+                }
+                if begins {
+                    delegation::resolve_for_loaded(jni, groups.iter().flatten());
+                }
+            })
         })
-        .and_then(|()| {
-            let any = after != Reports::NONE;
-            jvmti.set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, any)
-        });
+        .and_then(|()| jvmti.set_notification(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, !ends));
     rewritten.map_err(|error| format!("classes cannot be rewritten: {error}"))
 }
 

@@ -20,11 +20,14 @@ const MOST_CALLS: usize = 16;
 /// Minimum number of classes in a call, unless fewer are left.
 const LEAST: usize = 128;
 
-/// Retransforms every loaded class for which `is_affected` is true. A class that cannot be retransformed stays
-/// unchanged.
-pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<()> {
-    let affected = affected(jni, is_affected)?;
-    if affected.is_empty() {
+/// Retransforms the selected classes, one group after the other, and calls `between` when the first group is done.
+pub fn of_all(
+    jni: Jni,
+    mut groups: [Vec<GlobalRef>; 2],
+    between: impl FnOnce(&[Vec<GlobalRef>]),
+) -> jvm::Result<()> {
+    if groups.iter().all(Vec::is_empty) {
+        between(&groups);
         return Ok(());
     }
     let pause = if jvm::get().feature_version() < 17 {
@@ -32,17 +35,37 @@ pub fn of_all(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Re
     } else {
         ""
     };
-    log::info!("rewriting {} loaded classes{pause}", affected.len());
+    log::info!("rewriting the loaded classes{pause}");
     let start = Instant::now();
-    let classes = in_order(&affected);
+    let first = of_group(jni, &mut groups[0])?;
+    between(&groups);
+    let second = of_group(jni, &mut groups[1])?;
+    log::info!(
+        "rewriting {} loaded classes took {} ms; the program was stopped {} times",
+        groups[0].len() + groups[1].len(),
+        start.elapsed().as_millis(),
+        first + second
+    );
+    Ok(())
+}
+
+/// Retransforms the classes, and removes those without code. Returns the number of calls.
+fn of_group(jni: Jni, classes: &mut Vec<GlobalRef>) -> jvm::Result<usize> {
+    classes.retain(|class| {
+        jni.frame(8, |jni| {
+            // The VM would link the class itself, but only after it has read the code. It misreads the code if another
+            // thread is linking the class (JDK-8277444, fixed in 25.0.2 and 26).
+            if !class::is_ready(class.get()) {
+                classes::link(jni, class.get());
+            }
+            has_code(class.get())
+        })
+    });
+    let classes = in_order(classes);
     let mut calls = classes.chunks(in_a_call(classes.len()));
     let count = calls.len();
     calls.try_for_each(retransform)?;
-    log::info!(
-        "rewriting the loaded classes took {} ms; the program was stopped {count} times",
-        start.elapsed().as_millis()
-    );
-    Ok(())
+    Ok(count)
 }
 
 /// Returns the number of classes in a call, given the number of all classes.
@@ -60,27 +83,26 @@ fn in_order(classes: &[GlobalRef]) -> Vec<jclass> {
     [others, linked].concat()
 }
 
-/// Returns the affected classes that can be retransformed. Local references to them would count as references of the
-/// frames in which the VM calls back meanwhile.
-fn affected(jni: Jni, is_affected: impl Fn(jclass, &Class) -> bool) -> jvm::Result<Vec<GlobalRef>> {
-    let classes = classes::all_loaded(jni)?;
-    let affected = classes.iter().filter_map(|class| {
+/// Returns the loaded classes that can be retransformed, in two groups: those for which `group` returns false, and those
+/// for which it returns true. Local references to them would count as references of the frames in which the VM calls back
+/// meanwhile.
+pub fn select(
+    jni: Jni,
+    group: impl Fn(jclass, &Class) -> Option<bool>,
+) -> jvm::Result<[Vec<GlobalRef>; 2]> {
+    let mut groups = [Vec::new(), Vec::new()];
+    for class in classes::all_loaded(jni)? {
         // The local references that the checks need must not add up.
         jni.frame(8, |jni| {
-            let object = class.object(jni)?;
-            let may_change = !class.is_kept_as_it_is() && is_affected(object, class);
-            if !may_change || !can_be_retransformed(object, class) {
-                return None;
+            let object = class.object(jni).filter(|_| !class.is_kept_as_it_is());
+            let Some(object) = object else { return };
+            let Some(group) = group(object, &class) else { return };
+            if can_be_retransformed(object, &class) && has_code(object) {
+                groups[usize::from(group)].extend(GlobalRef::new(jni, object));
             }
-            // The VM would link the class itself, but only after it has read the code. It misreads the code if another
-            // thread is linking the class (JDK-8277444, fixed in 25.0.2 and 26).
-            if !class::is_ready(object) {
-                classes::link(jni, object);
-            }
-            if has_code(object) { GlobalRef::new(jni, object) } else { None }
-        })
-    });
-    Ok(affected.collect())
+        });
+    }
+    Ok(groups)
 }
 
 /// Returns true if the class has code that could report. An unlinked class counts as having some.
