@@ -58,25 +58,12 @@ impl std::error::Error for TraceError {}
 
 /// A recording.
 pub struct Trace {
-    bytes: Bytes,
+    /// The file, which is mapped, or its bytes.
+    bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     about: BTreeMap<String, String>,
     threads: Vec<Thread>,
     problem: Option<TraceError>,
     is_complete: bool,
-}
-
-enum Bytes {
-    Mapped(Mmap),
-    Owned(Vec<u8>),
-}
-
-impl Bytes {
-    fn get(&self) -> &[u8] {
-        match self {
-            Self::Mapped(map) => map,
-            Self::Owned(bytes) => bytes,
-        }
-    }
 }
 
 /// The records of a thread.
@@ -192,7 +179,7 @@ impl Trace {
         let file = File::open(path).map_err(unreadable)?;
         // SAFETY: a recording is only appended to. If another process truncates the file, we get SIGBUS.
         let map = unsafe { Mmap::map(&file) };
-        Self::new(Bytes::Mapped(map.map_err(unreadable)?))
+        Self::new(Box::new(map.map_err(unreadable)?))
     }
 
     /// Returns the recording in these bytes.
@@ -200,11 +187,11 @@ impl Trace {
     /// # Errors
     /// Fails if the bytes are not a recording.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, TraceError> {
-        Self::new(Bytes::Owned(bytes))
+        Self::new(Box::new(bytes))
     }
 
-    fn new(bytes: Bytes) -> Result<Self, TraceError> {
-        let all = bytes.get();
+    fn new(bytes: Box<dyn AsRef<[u8]> + Send + Sync>) -> Result<Self, TraceError> {
+        let all = (*bytes).as_ref();
         let (head, rest) = all.split_first_chunk::<HEAD>().ok_or(TraceError::NotATrace)?;
         let u32_at = |at| u32::from_le_bytes(*head[at..].first_chunk().expect("it is within"));
         if !head.starts_with(MAGIC) {
@@ -291,7 +278,7 @@ impl Trace {
     /// Returns the size of the file in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.bytes.get().len() as u64
+        (*self.bytes).as_ref().len() as u64
     }
 
     /// Returns the records of a thread, by its place in [`Self::threads`].
@@ -299,7 +286,7 @@ impl Trace {
     pub fn records(&self, thread: usize) -> Records<'_> {
         let thread = &self.threads[thread];
         Records {
-            bytes: self.bytes.get(),
+            bytes: (*self.bytes).as_ref(),
             thread,
             chunk: 0,
             input: In { bytes: &[], at: 0, damaged: false },
