@@ -4,6 +4,7 @@ use crate::dump::{ID, Id};
 
 /// A type with its code in dumps: `JVMPI_CLASS`, and `JVMPI_BOOLEAN` to `JVMPI_LONG`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "profile", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub enum Type {
     /// A reference.

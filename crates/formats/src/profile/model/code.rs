@@ -4,10 +4,11 @@ use super::{FrameId, MethodId, NameId, ThreadSerial, TraceSerial};
 use hashbrown::HashTable;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
 
 /// A method. An unknown part of it is the empty name.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Method {
     /// The name of its class, with dots.
     pub class: NameId,
@@ -20,7 +21,7 @@ pub struct Method {
 }
 
 /// The line that is executed in a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub enum Line {
     /// This one.
     Number(u32),
@@ -56,7 +57,7 @@ impl Line {
 }
 
 /// A place in a method.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Frame {
     /// The method.
     pub method: MethodId,
@@ -111,7 +112,7 @@ impl Methods {
 }
 
 /// The place of a stack in the tree of all stacks of a profile.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct StackId(pub u32);
 
 impl StackId {

@@ -1,9 +1,13 @@
 //! The numbers and IDs by which the parts of a profile name each other.
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! numbers {
     ($($(#[$doc:meta])* $name:ident($inner:ty);)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+        )]
         pub struct $name(pub $inner);
     )*};
 }

@@ -8,6 +8,7 @@ use super::{
 use crate::profile::heap::type_name;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// The contents of a file of HPROF, without the objects of its heap dumps.
@@ -47,7 +48,7 @@ pub struct Settings {
 }
 
 /// A thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Thread {
     /// Its number.
     pub serial: ThreadSerial,
@@ -68,7 +69,7 @@ pub struct Thread {
 }
 
 /// A class.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Class {
     /// Its number.
     pub serial: ClassSerial,

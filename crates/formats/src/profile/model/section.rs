@@ -3,11 +3,13 @@
 use super::{
     ClassSerial, MethodId, NameId, ObjectId, StackId, ThreadSerial, Time, TraceSerial, Type,
 };
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
 
-/// A section of a file. A dump consists of the sections that were asked for, in this order.
-#[derive(Clone, PartialEq, Debug)]
+/// A section of a file. A dump consists of the sections that were asked for, in this order. Serialized
+/// without its rows, which have records of their own in a stream.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Section {
     MonitorDump(MonitorDump),
@@ -62,7 +64,7 @@ impl Section {
 }
 
 /// Instances and their bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Amount {
     /// Their size in bytes, all together.
     pub bytes: u64,
@@ -71,7 +73,7 @@ pub struct Amount {
 }
 
 /// The objects by the place of their allocation.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Sites {
     /// The time when the section was written.
     pub at: Option<Time>,
@@ -88,11 +90,12 @@ pub struct Sites {
     /// The allocated objects, including sites that were cut off (binary; in text the sum of the rows).
     pub allocated: Amount,
     /// The sites, largest first.
+    #[serde(skip)]
     pub rows: Vec<Site>,
 }
 
 /// A class of objects that were allocated at a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Site {
     /// The class; of an array of references, the class of the elements.
     pub class: ClassSerial,
@@ -107,7 +110,7 @@ pub struct Site {
 }
 
 /// The size of the heap (binary).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HeapSummary {
     /// The time of the count.
     pub at: Option<Time>,
@@ -118,7 +121,7 @@ pub struct HeapSummary {
 }
 
 /// The traces that threads were found to execute.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CpuSamples {
     /// The time when the section was written.
     pub at: Option<Time>,
@@ -127,22 +130,24 @@ pub struct CpuSamples {
     /// The number of samples, including the traces that were cut off.
     pub total: u64,
     /// The traces, most frequent first.
+    #[serde(skip)]
     pub rows: Vec<CpuSample>,
     /// The same over time. No file has it.
     pub timeline: Timeline,
 }
 
 /// The samples over time. Only buckets of time in which a trace was found have a row.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
     /// The duration of a bucket. The first bucket begins with the recording.
     pub bucket: Duration,
     /// The rows, in the order of time.
+    #[serde(skip)]
     pub rows: Vec<BucketSamples>,
 }
 
 /// The samples of a trace in a bucket of time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BucketSamples {
     /// The number of the bucket, from 0.
     pub bucket: u32,
@@ -153,7 +158,7 @@ pub struct BucketSamples {
 }
 
 /// The number of times a trace was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CpuSample {
     /// The trace.
     pub trace: TraceSerial,
@@ -165,18 +170,19 @@ pub struct CpuSample {
 }
 
 /// The running times of methods.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CpuTimes {
     /// The time when the section was written.
     pub at: Option<Time>,
     /// The time of all traces, also of those that were cut off.
     pub total: Duration,
     /// The traces, longest first.
+    #[serde(skip)]
     pub rows: Vec<CpuTime>,
 }
 
 /// The running time of the innermost method of a trace, called by the others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CpuTime {
     /// The trace.
     pub trace: TraceSerial,
@@ -188,7 +194,7 @@ pub struct CpuTime {
 }
 
 /// The same of a stack that has no number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StackTime {
     /// The thread, if each has stacks of its own.
     pub thread: ThreadSerial,
@@ -201,9 +207,10 @@ pub struct StackTime {
 }
 
 /// The calls by caller and callee: `cpu=old`, in the format of `java -prof` (text).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CpuOld {
     /// The pairs, most frequent first.
+    #[serde(skip)]
     pub rows: Vec<Call>,
 }
 
@@ -221,7 +228,7 @@ pub struct Call {
 }
 
 /// A monitor.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Monitor {
     /// An object's.
     Java {
@@ -240,18 +247,19 @@ pub enum Monitor {
 }
 
 /// The time that threads waited to enter monitors (text).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct MonitorTimes {
     /// The time when the section was written.
     pub at: Option<Time>,
     /// The time of all, also of those that were cut off.
     pub total: Duration,
     /// The monitors and traces, longest first.
+    #[serde(skip)]
     pub rows: Vec<MonitorTime>,
 }
 
 /// The time that a monitor was waited for at a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MonitorTime {
     /// The monitor.
     pub monitor: Monitor,
@@ -264,16 +272,18 @@ pub struct MonitorTime {
 }
 
 /// All threads and monitors at one moment (text).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct MonitorDump {
     /// The threads.
+    #[serde(skip)]
     pub threads: Vec<ThreadStatus>,
     /// The monitors.
+    #[serde(skip)]
     pub monitors: Vec<MonitorStatus>,
 }
 
 /// The state of a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ThreadStatus {
     /// The thread.
     pub thread: ThreadSerial,
@@ -288,7 +298,7 @@ pub struct ThreadStatus {
 }
 
 /// The reasons why a thread waits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum ThreadState {
     /// Nothing; `R`.
     Runnable,
@@ -299,7 +309,7 @@ pub enum ThreadState {
 }
 
 /// The owner of a monitor and the threads that wait for it. Thread 0 is unknown.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct MonitorStatus {
     /// The monitor.
     pub monitor: Monitor,
@@ -315,7 +325,7 @@ pub struct MonitorStatus {
 
 /// A dump of the heap: where it lies in its file. The objects are not kept in memory; a reader passes them
 /// one after the other.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HeapDump {
     /// The time when it was made.
     pub at: Option<Time>,

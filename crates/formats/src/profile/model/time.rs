@@ -1,10 +1,13 @@
 //! Moments, and how text has them.
 
+use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::time::{Duration, SystemTime};
 
 /// A moment: milliseconds since 1970 began in UTC. Text has whole seconds, as local time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 pub struct Time(pub u64);
 
 impl Time {

@@ -1,9 +1,9 @@
 //! The stream that a profiler sends to the command that started it: the model in a compact form.
 //!
-//! A stream is a row of records: a tag, the length of the body, the body. All numbers are LEB128. The tables
-//! of names, methods, frames and stacks come before records that refer to them. Each entry comes once and is
-//! numbered in its order; a stack is a frame and the number of its caller's stack. Then follow sections, and
-//! the end of a dump. The form is not stable: both ends are of the same version.
+//! A stream is a row of [`Message`]s in the format of postcard. Entries of the tables of names, methods, frames and
+//! stacks come once, before messages that refer to them by their numbers in the sender's profile; frames and stacks are
+//! numbered in their order. Then follow sections, each with its rows behind it, and the end of a dump. The form is not
+//! stable: both ends are of the same version.
 
 mod read;
 mod write;
@@ -11,43 +11,58 @@ mod write;
 pub use read::{StreamEvent, StreamReader};
 pub use write::StreamWriter;
 
+use crate::profile::model::{
+    BucketSamples, Class, CpuSample, Frame, FrameId, Method, MethodId, MonitorStatus, MonitorTime,
+    NameId, Section, Site, StackId, StackTime, Thread, ThreadSerial, ThreadStatus, Time,
+    TraceSerial,
+};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
 /// The number of the form, which a stream begins with.
-const VERSION: u64 = 3;
-/// The longest body of a record, which is only longer than this if one name is.
-const PIECE: usize = 1 << 15;
-/// The longest body that is read.
+const VERSION: u32 = 4;
+/// The longest message that is read.
 const MOST: usize = 1 << 20;
 
-/// The kinds of records.
-mod tag {
-    pub const BEGIN: u8 = 1;
-    pub const NAME: u8 = 2;
-    pub const METHODS: u8 = 3;
-    pub const FRAMES: u8 = 4;
-    pub const STACKS: u8 = 5;
-    pub const TRACES: u8 = 6;
-    pub const THREAD_START: u8 = 7;
-    pub const THREAD_END: u8 = 8;
-    pub const CLASS: u8 = 9;
-    pub const SITES: u8 = 10;
-    pub const SITE_ROWS: u8 = 11;
-    pub const SAMPLES: u8 = 12;
-    pub const SAMPLE_ROWS: u8 = 13;
-    pub const TIMES: u8 = 14;
-    pub const TIME_ROWS: u8 = 15;
-    pub const MONITOR_TIMES: u8 = 16;
-    pub const MONITOR_TIME_ROWS: u8 = 17;
-    pub const MONITOR_DUMP: u8 = 18;
-    pub const THREAD_STATUS_ROWS: u8 = 19;
-    pub const MONITOR_STATUS_ROWS: u8 = 20;
-    pub const HEAP_SUMMARY: u8 = 21;
-    pub const END_OF_DUMP: u8 = 22;
-    pub const NOTE: u8 = 23;
-    pub const TIMELINE_ROWS: u8 = 24;
+/// A part of a stream.
+#[derive(Debug, Serialize, Deserialize)]
+enum Message<'a> {
+    /// The first message.
+    Begin {
+        version: u32,
+        created: Time,
+        process: u32,
+    },
+    Name(NameId, &'a str),
+    Method(MethodId, Method),
+    Frame(Frame),
+    /// The innermost frame, and the stack of its caller.
+    Stack(FrameId, StackId),
+    Trace(TraceSerial, ThreadSerial, StackId),
+    ThreadStart(Thread),
+    ThreadEnd(ThreadSerial),
+    Class(Class),
+    /// A section without its rows.
+    Section(Cow<'a, Section>),
+    Row(Row),
+    EndOfDump(DumpKind),
+    Note(&'a str),
+}
+
+/// A row of the last section.
+#[derive(Debug, Serialize, Deserialize)]
+enum Row {
+    Site(Site),
+    CpuSample(CpuSample),
+    Bucket(BucketSamples),
+    StackTime(StackTime),
+    MonitorTime(MonitorTime),
+    Thread(ThreadStatus),
+    Monitor(MonitorStatus),
 }
 
 /// The kind of a dump.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum DumpKind {
     /// A dump; the next one does not repeat its times and samples.
     Dump,
@@ -57,10 +72,6 @@ pub enum DumpKind {
     Last,
     /// The last one, at the end of the program.
     AtExit,
-}
-
-impl DumpKind {
-    const ALL: [Self; 4] = [Self::Dump, Self::Snapshot, Self::Last, Self::AtExit];
 }
 
 #[cfg(test)]
@@ -224,8 +235,8 @@ mod tests {
     fn a_stream_that_is_cut_off_has_no_end() {
         let (profile, sections) = profile();
         let mut bytes = stream(&profile, &[(&sections, DumpKind::Last)]);
-        // The note has 9 bytes, the end of the dump 3.
-        bytes.truncate(bytes.len() - 12);
+        // The note has 9 bytes, the end of the dump 2.
+        bytes.truncate(bytes.len() - 11);
         for length in 0..bytes.len() {
             let mut reader = StreamReader::default();
             reader.take(&bytes[..length], |told| panic!("{told:?} of {length} bytes")).unwrap();
@@ -263,29 +274,33 @@ mod tests {
 
     #[test]
     fn contradictory_stream_is_an_error() {
-        let begin = [tag::BEGIN, 3, VERSION as u8, 0, 9];
-        for (record, expected) in [
-            (&[tag::FRAMES, 2, 9, 0][..], "method 9"),
-            (&[tag::STACKS, 2, 1, 0], "frame 0"),
-            (&[tag::STACKS, 2, 5, 0], "stack"),
-            (&[tag::NAME, 0xff, 0xff, 0xff, 0x7f], "too long"),
-            (&[tag::METHODS, 1, 0xff], "ends within"),
-            (&[tag::SAMPLE_ROWS, 3, 0, 1, 1], "row"),
-            (&[tag::END_OF_DUMP, 1, 4], "dump"),
-            (&[tag::BEGIN, 3, 1, 0, 9], "twice"),
-            (&[200, 1, 0], "200"),
-            (&[tag::NAME, 11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1], ""),
+        let bytes = |message: &Message<'_>| postcard::to_extend(message, Vec::new()).unwrap();
+        let (created, process) = (Time(0), 9);
+        let begin = |version| bytes(&Message::Begin { version, created, process });
+        let method = Method { name: NameId(9), ..Method::default() };
+        let frame = Frame { method: MethodId(9), line: Line::Unknown };
+        let row = Row::CpuSample(CpuSample { trace: TraceSerial(0), samples: 1, hits: 1 });
+        let mut long = bytes(&Message::Name(NameId(1), ""));
+        long.pop();
+        long.extend([0xff, 0xff, 0xff, 0x7f]);
+        long.resize(MOST + 2, b'a');
+        for (message, expected) in [
+            (bytes(&Message::Method(MethodId(1), method)), "NameId(9)"),
+            (bytes(&Message::Frame(frame)), "MethodId(9)"),
+            (bytes(&Message::Stack(FrameId(0), StackId::EMPTY)), "FrameId(0)"),
+            (bytes(&Message::Trace(TraceSerial(1), ThreadSerial(1), StackId(5))), "StackId(5)"),
+            (long, "too long"),
+            (bytes(&Message::Row(row)), "out of place"),
+            (begin(VERSION), "twice"),
+            (vec![200, 1, 0], "Serde"),
         ] {
             let mut reader = StreamReader::default();
-            let read = reader.take(&[&begin[..], record].concat(), |_| {});
-            if expected.is_empty() {
-                continue;
-            }
+            let read = reader.take(&[begin(VERSION), message].concat(), |_| {});
             let error = read.expect_err(expected);
             assert!(error.contains(expected), "{error}");
         }
-        for stream in [&[tag::NAME, 1, b'a'][..], &[tag::BEGIN, 2, 99, 0], b"JAVA PROFILE 1.0.1"] {
-            assert!(StreamReader::default().take(stream, |_| {}).is_err());
+        for stream in [bytes(&Message::Note("")), begin(99), b"JAVA PROFILE 1.0.1".to_vec()] {
+            assert!(StreamReader::default().take(&stream, |_| {}).is_err());
         }
     }
 }

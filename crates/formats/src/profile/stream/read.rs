@@ -1,18 +1,17 @@
 //! Reads a stream as it comes. The sender is not trusted: the stream may make no sense.
 
-use super::{DumpKind, MOST, VERSION, tag};
+use super::{DumpKind, MOST, Message, Row, VERSION};
 use crate::profile::File;
 use crate::profile::model::{
-    Amount, BucketSamples, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame,
-    FrameId, HeapSummary, Line, Method, MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime,
-    MonitorTimes, NameId, ObjectId, Profile, Section, Site, Sites, StackId, Thread, ThreadSerial,
-    ThreadState, ThreadStatus, Time, Timeline, TraceSerial, Type,
+    CpuTime, FrameId, MethodId, Monitor, NameId, Profile, Section, StackId, ThreadSerial, Time,
+    TraceSerial,
 };
 use crate::profile::text::{PREAMBLE, preamble};
 use rustc_hash::FxHashMap;
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::mem;
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 /// Approximate limit of the memory for the tables and rows of a stream.
 const MOST_HELD: usize = 2 << 30;
@@ -33,17 +32,17 @@ pub enum StreamEvent {
 /// Reads a stream.
 #[derive(Debug, Default)]
 pub struct StreamReader {
-    /// The bytes of the next record that have arrived.
+    /// The bytes of the next message that have arrived.
     rest: Vec<u8>,
     has_begun: bool,
     process: Option<u32>,
     profile: Profile,
-    /// The tables, by the numbers of the stream, which count from 1; frames from 0.
-    names: Vec<NameId>,
-    methods: Vec<MethodId>,
+    /// The tables, by the numbers of the sender. Frames and stacks are in their order, the empty stack first.
+    names: FxHashMap<NameId, NameId>,
+    methods: FxHashMap<MethodId, MethodId>,
     frames: Vec<FrameId>,
     stacks: Vec<StackId>,
-    traces: FxHashMap<u32, TraceSerial>,
+    traces: FxHashMap<TraceSerial, TraceSerial>,
     /// The sections of the dump that is coming.
     dump: Vec<Section>,
     /// Approximate sizes of the tables and of the sections of the dump.
@@ -55,30 +54,35 @@ pub struct StreamReader {
 type Result<T> = std::result::Result<T, String>;
 
 impl StreamReader {
-    /// Takes the next bytes, and passes on all complete records.
+    /// Takes the next bytes, and passes on what has arrived as a whole.
     ///
     /// # Errors
     /// Returns the reason if the bytes are malformed. The caller must not pass more bytes then.
     pub fn take(&mut self, bytes: &[u8], mut told: impl FnMut(StreamEvent)) -> Result<()> {
         self.rest.extend_from_slice(bytes);
-        if !self.has_begun && self.rest.first().is_some_and(|tag| *tag != tag::BEGIN) {
-            return Err(OTHER_VERSION.into());
-        }
-        let rest = mem::take(&mut self.rest);
-        let mut done = 0;
-        while let Some((tag, start, end)) = next_record(&rest, done)? {
-            self.record(tag, Body(&rest[start..end]), &mut told)?;
-            done = end;
+        let bytes = mem::take(&mut self.rest);
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let message;
+            (message, rest) = match postcard::take_from_bytes(rest) {
+                Ok(next) => next,
+                Err(postcard::Error::DeserializeUnexpectedEnd) if rest.len() <= MOST => break,
+                Err(postcard::Error::DeserializeUnexpectedEnd) => {
+                    return Err(format!("a message of more than {MOST} bytes is too long"));
+                }
+                Err(_) if !self.has_begun => return Err(OTHER_VERSION.into()),
+                Err(error) => return Err(error.to_string()),
+            };
+            self.message(message, &mut told)?;
             if self.held + self.held_by_dump > MOST_HELD {
                 return Err(format!("the profile takes more than {} MiB", MOST_HELD >> 20));
             }
         }
-        self.rest = rest;
-        self.rest.drain(..done);
+        self.rest.extend_from_slice(rest);
         Ok(())
     }
 
-    /// Returns true if a record or a dump has begun but not ended.
+    /// Returns true if a message or a dump has begun but not ended.
     pub fn is_coming(&self) -> bool {
         !self.rest.is_empty() || !self.dump.is_empty()
     }
@@ -125,37 +129,78 @@ impl StreamReader {
         self.profile
     }
 
-    fn record(
-        &mut self,
-        tag: u8,
-        mut body: Body<'_>,
-        told: &mut impl FnMut(StreamEvent),
-    ) -> Result<()> {
-        if !self.has_begun {
-            return self.begin(tag, body);
+    fn message(&mut self, message: Message<'_>, told: &mut impl FnMut(StreamEvent)) -> Result<()> {
+        match (mem::replace(&mut self.has_begun, true), &message) {
+            (true, Message::Begin { .. }) => return Err("the stream begins twice".into()),
+            (true, _) | (false, Message::Begin { version: VERSION, .. }) => {}
+            (false, _) => return Err(OTHER_VERSION.into()),
         }
-        match tag {
-            tag::BEGIN => return Err("the stream begins twice".into()),
-            tag::NAME => {
-                let name = String::from_utf8_lossy(body.0);
+        match message {
+            Message::Section(_) | Message::Row(_) => self.held_by_dump += ENTRY,
+            Message::EndOfDump(_) => {}
+            _ => self.held += ENTRY,
+        }
+        match message {
+            Message::Begin { created, process, .. } => {
+                self.profile.created = created;
+                self.process = Some(process);
+                self.profile.preamble = PREAMBLE.to_owned();
+                self.names.insert(NameId::EMPTY, NameId::EMPTY);
+                self.stacks.push(StackId::EMPTY);
+                self.traces.insert(TraceSerial(0), TraceSerial(0));
+            }
+            Message::Name(id, name) => {
                 self.held += name.len();
-                let name = self.profile.names.intern(&name);
-                self.names.push(name);
-                self.held += ENTRY;
+                self.names.insert(id, self.profile.names.intern(name));
             }
-            tag::NOTE => {
-                // The caller keeps it.
-                self.held += ENTRY + body.0.len();
-                told(StreamEvent::Note(String::from_utf8_lossy(body.0).into_owned()));
-            }
-            tag::END_OF_DUMP => {
-                let kind = body.number()? as usize;
-                let kind = *DumpKind::ALL.get(kind).ok_or("there is no such kind of dump")?;
-                // The caller keeps every dump, but only the newest snapshot.
-                if kind != DumpKind::Snapshot {
-                    self.held += self.held_by_dump;
+            Message::Method(id, mut method) => {
+                for name in
+                    [&mut method.class, &mut method.name, &mut method.signature, &mut method.source]
+                {
+                    translate(&self.names, name)?;
                 }
-                self.held_by_dump = 0;
+                self.methods.insert(id, self.profile.methods.intern(method));
+            }
+            Message::Frame(mut frame) => {
+                translate(&self.methods, &mut frame.method)?;
+                self.frames.push(self.profile.frames.intern(frame));
+            }
+            Message::Stack(frame, caller) => {
+                let known = self.frames.get(frame.0 as usize);
+                let frame = *known.ok_or_else(|| unknown(frame))?;
+                let caller = self.stack(caller)?;
+                self.stacks.push(self.profile.traces.push(caller, frame));
+            }
+            Message::Trace(serial, thread, stack) => {
+                let stack = self.stack(stack)?;
+                self.traces.insert(serial, self.profile.traces.intern_stack(thread, stack));
+            }
+            Message::ThreadStart(mut thread) => {
+                for name in [&mut thread.name, &mut thread.group, &mut thread.parent_group] {
+                    translate(&self.names, name)?;
+                }
+                self.profile.threads.insert(thread.serial, thread);
+            }
+            Message::ThreadEnd(serial) => {
+                if let Some(thread) = self.profile.threads.get_mut(&serial) {
+                    thread.ended = true;
+                }
+            }
+            Message::Class(mut class) => {
+                translate(&self.names, &mut class.name)?;
+                self.profile.classes.insert(class);
+            }
+            Message::Section(section) => {
+                if matches!(*section, Section::HeapDump(_) | Section::CpuOld(_)) {
+                    return Err(format!("a stream has no {}", section.name()));
+                }
+                self.dump.push(section.into_owned());
+            }
+            Message::Row(row) => self.row(row)?,
+            Message::EndOfDump(kind) => {
+                // The caller keeps every dump, but only the newest snapshot.
+                let held = mem::take(&mut self.held_by_dump);
+                self.held += if kind == DumpKind::Snapshot { 0 } else { held };
                 let mut dump = mem::take(&mut self.dump);
                 for section in &mut dump {
                     if let Section::CpuTimes(times) = section {
@@ -164,326 +209,74 @@ impl StreamReader {
                 }
                 told(StreamEvent::Dump(dump, kind));
             }
-            tag::SITES
-            | tag::SAMPLES
-            | tag::TIMES
-            | tag::MONITOR_TIMES
-            | tag::MONITOR_DUMP
-            | tag::HEAP_SUMMARY => {
-                let section = section(tag, &mut body)?;
-                self.held_by_dump += ENTRY;
-                self.dump.push(section);
-            }
-            _ => {
-                while !body.0.is_empty() {
-                    self.entry(tag, &mut body)?;
-                }
+            Message::Note(note) => {
+                // The caller keeps it.
+                self.held += note.len();
+                told(StreamEvent::Note(note.to_owned()));
             }
         }
         Ok(())
     }
 
-    fn begin(&mut self, tag: u8, mut body: Body<'_>) -> Result<()> {
-        if tag != tag::BEGIN || body.number()? != VERSION {
-            return Err(OTHER_VERSION.into());
-        }
-        self.has_begun = true;
-        self.profile.created = Time(body.number()?);
-        self.process = u32::try_from(body.number()?).ok();
-        self.profile.preamble = PREAMBLE.to_owned();
-        Ok(())
-    }
-
-    /// Reads an entry of a table, or a row of the last section.
-    fn entry(&mut self, tag: u8, body: &mut Body<'_>) -> Result<()> {
-        match tag {
-            tag::METHODS => {
-                let [class, name, signature, source] = [(); 4].map(|()| self.name(body));
-                let method =
-                    Method { class: class?, name: name?, signature: signature?, source: source? };
-                self.methods.push(self.profile.methods.intern(method));
+    /// Adds a row to the last section.
+    fn row(&mut self, row: Row) -> Result<()> {
+        match (row, self.dump.last_mut()) {
+            (Row::Site(mut row), Some(Section::Sites(sites))) => {
+                translate(&self.traces, &mut row.trace)?;
+                sites.rows.push(row);
             }
-            tag::FRAMES => {
-                let method = body.place()?;
-                let known = method.checked_sub(1).and_then(|place| self.methods.get(place));
-                let method = *known.ok_or_else(|| format!("there is no method {method}"))?;
-                let code = i32::try_from(body.number()?).unwrap_or(0).saturating_sub(3);
-                let frame = Frame { method, line: Line::from_code(code) };
-                self.frames.push(self.profile.frames.intern(frame));
+            (Row::CpuSample(mut row), Some(Section::CpuSamples(samples))) => {
+                translate(&self.traces, &mut row.trace)?;
+                samples.rows.push(row);
             }
-            tag::STACKS => {
-                let number = self.stacks.len() + 1;
-                let caller = number.checked_sub(body.place()?);
-                let caller = caller.filter(|caller| *caller < number);
-                let caller = caller.ok_or("a stack has no caller")?;
-                let frame = body.place()?;
-                let frame = self.frames.get(frame).ok_or_else(|| format!("no frame {frame}"))?;
-                let caller = self.stack(caller)?;
-                self.stacks.push(self.profile.traces.push(caller, *frame));
+            (Row::Bucket(mut row), Some(Section::CpuSamples(samples))) => {
+                translate(&self.traces, &mut row.trace)?;
+                samples.timeline.rows.push(row);
             }
-            tag::TRACES => {
-                let serial = body.short()?;
-                let trace = self.new_trace(body)?;
-                self.traces.insert(serial, trace);
+            (Row::StackTime(row), Some(Section::CpuTimes(times))) => {
+                let stack = self.stacks.get(row.stack.0 as usize);
+                let stack = *stack.ok_or_else(|| unknown(row.stack))?;
+                let trace = self.profile.traces.intern_stack(row.thread, stack);
+                times.rows.push(CpuTime { trace, own: row.own, calls: row.calls });
             }
-            tag::THREAD_START => {
-                let thread = Thread {
-                    serial: ThreadSerial(body.short()?),
-                    object: ObjectId(body.number()?),
-                    name: self.name(body)?,
-                    group: self.name(body)?,
-                    parent_group: self.name(body)?,
-                    trace: TraceSerial(0),
-                    started: body.time()?,
-                    ended: false,
-                };
-                self.profile.threads.insert(thread.serial, thread);
+            (Row::MonitorTime(mut row), Some(Section::MonitorTimes(times))) => {
+                translate(&self.traces, &mut row.trace)?;
+                translate(&self.names, name_of(&mut row.monitor))?;
+                times.rows.push(row);
             }
-            tag::THREAD_END => {
-                let serial = ThreadSerial(body.short()?);
-                if let Some(thread) = self.profile.threads.get_mut(&serial) {
-                    thread.ended = true;
-                }
+            (Row::Thread(mut row), Some(Section::MonitorDump(dump))) => {
+                translate(&self.traces, &mut row.trace)?;
+                dump.threads.push(row);
             }
-            tag::CLASS => {
-                let class = Class {
-                    serial: ClassSerial(body.short()?),
-                    object: ObjectId(body.number()?),
-                    name: self.name(body)?,
-                    trace: TraceSerial(0),
-                    unloaded: false,
-                };
-                self.profile.classes.insert(class);
-            }
-            _ => {
-                self.held_by_dump += ENTRY;
-                return self.row(tag, body);
-            }
-        }
-        self.held += ENTRY;
-        Ok(())
-    }
-
-    fn row(&mut self, tag: u8, body: &mut Body<'_>) -> Result<()> {
-        let monitor = match tag {
-            tag::MONITOR_TIME_ROWS | tag::MONITOR_STATUS_ROWS => Some(self.monitor(body)?),
-            _ => None,
-        };
-        let new_trace = if tag == tag::TIME_ROWS { self.new_trace(body)? } else { TraceSerial(0) };
-        let Self { dump, traces, .. } = self;
-        match (tag, dump.last_mut(), monitor) {
-            (tag::SITE_ROWS, Some(Section::Sites(sites)), _) => sites.rows.push(Site {
-                class: ClassSerial(body.short()?),
-                array_of: Type::from_code(body.number()? as u8),
-                trace: body.trace(traces)?,
-                live: body.amount()?,
-                allocated: body.amount()?,
-            }),
-            (tag::SAMPLE_ROWS, Some(Section::CpuSamples(samples)), _) => {
-                samples.rows.push(CpuSample {
-                    trace: body.trace(traces)?,
-                    samples: body.number()?,
-                    hits: body.number()?,
-                });
-            }
-            (tag::TIMELINE_ROWS, Some(Section::CpuSamples(samples)), _) => {
-                samples.timeline.rows.push(BucketSamples {
-                    bucket: body.short()?,
-                    trace: body.trace(traces)?,
-                    samples: body.number()?,
-                });
-            }
-            (tag::TIME_ROWS, Some(Section::CpuTimes(times)), _) => times.rows.push(CpuTime {
-                trace: new_trace,
-                own: Duration::from_nanos(body.number()?),
-                calls: body.number()?,
-            }),
-            (tag::MONITOR_TIME_ROWS, Some(Section::MonitorTimes(times)), Some(monitor)) => {
-                times.rows.push(MonitorTime {
-                    monitor,
-                    trace: body.trace(traces)?,
-                    hits: body.number()?,
-                    time: Duration::from_nanos(body.number()?),
-                });
-            }
-            (tag::THREAD_STATUS_ROWS, Some(Section::MonitorDump(dump)), _) => {
-                dump.threads.push(ThreadStatus {
-                    thread: ThreadSerial(body.short()?),
-                    trace: body.trace(traces)?,
-                    state: match body.number()? {
-                        0 => ThreadState::Runnable,
-                        1 => ThreadState::MonitorWait,
-                        _ => ThreadState::CondVarWait,
-                    },
-                    suspended: body.number()? != 0,
-                    interrupted: body.number()? != 0,
-                });
-            }
-            (tag::MONITOR_STATUS_ROWS, Some(Section::MonitorDump(dump)), Some(monitor)) => {
-                let status = MonitorStatus {
-                    monitor,
-                    owner: body.short()?.checked_sub(1).map(ThreadSerial),
-                    entry_count: body.short()?,
-                    waiting_to_enter: body.threads()?,
-                    waiting_to_be_notified: body.threads()?,
-                };
-                let waiting = status.waiting_to_enter.len() + status.waiting_to_be_notified.len();
+            (Row::Monitor(mut row), Some(Section::MonitorDump(dump))) => {
+                translate(&self.names, name_of(&mut row.monitor))?;
+                let waiting = row.waiting_to_enter.len() + row.waiting_to_be_notified.len();
                 self.held_by_dump += ENTRY + waiting * size_of::<ThreadSerial>();
-                dump.monitors.push(status);
+                dump.monitors.push(row);
             }
-            (tag, _, _) => return Err(format!("a record or row of kind {tag} is out of place")),
+            (row, _) => return Err(format!("a row is out of place: {row:?}")),
         }
         Ok(())
     }
 
-    /// Returns the trace of a thread and a stack.
-    fn new_trace(&mut self, body: &mut Body<'_>) -> Result<TraceSerial> {
-        let (thread, stack) = (ThreadSerial(body.short()?), body.place()?);
-        let stack = self.stack(stack)?;
-        Ok(self.profile.traces.intern_stack(thread, stack))
-    }
-
-    fn monitor(&self, body: &mut Body<'_>) -> Result<Monitor> {
-        let (kind, id) = (body.number()?, ObjectId(body.number()?));
-        let name = self.name(body)?;
-        Ok(match kind {
-            0 => Monitor::Java { object: id, class: name },
-            _ => Monitor::Raw { id, name },
-        })
-    }
-
-    fn name(&self, body: &mut Body<'_>) -> Result<NameId> {
-        match body.place()? {
-            0 => Ok(NameId::EMPTY),
-            number => {
-                let name = self.names.get(number - 1);
-                name.copied().ok_or_else(|| format!("there is no name {number}"))
-            }
-        }
-    }
-
-    fn stack(&self, number: usize) -> Result<StackId> {
-        match number {
-            0 => Ok(StackId::EMPTY),
-            _ => {
-                let stack = self.stacks.get(number - 1);
-                stack.copied().ok_or_else(|| format!("there is no stack {number}"))
-            }
-        }
+    fn stack(&self, stack: StackId) -> Result<StackId> {
+        self.stacks.get(stack.0 as usize).copied().ok_or_else(|| unknown(stack))
     }
 }
 
-/// Returns the tag of the record at `from`, and where its body begins and ends. None if it is not
-/// whole.
-fn next_record(bytes: &[u8], from: usize) -> Result<Option<(u8, usize, usize)>> {
-    let Some((tag, rest)) = bytes[from..].split_first() else { return Ok(None) };
-    let mut body = Body(rest);
-    let length = match body.number() {
-        Ok(length) => length,
-        // The length is not whole.
-        Err(_) if rest.len() < 10 => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if length > MOST as u64 {
-        return Err(format!("a record of {length} bytes is too long"));
-    }
-    let start = bytes.len() - body.0.len();
-    let end = start + length as usize;
-    Ok((end <= bytes.len()).then_some((*tag, start, end)))
+/// Replaces a number of the sender by ours.
+fn translate<T: Copy + Eq + Hash + Debug>(table: &FxHashMap<T, T>, id: &mut T) -> Result<()> {
+    *id = *table.get(id).ok_or_else(|| unknown(*id))?;
+    Ok(())
 }
 
-fn section(tag: u8, body: &mut Body<'_>) -> Result<Section> {
-    let at = body.time()?;
-    Ok(match tag {
-        tag::SITES => Section::Sites(Sites {
-            at,
-            by_allocation: body.number()? != 0,
-            incremental: body.number()? != 0,
-            after_gc: body.number()? != 0,
-            cutoff: f32::from_bits(body.short()?),
-            live: body.amount()?,
-            allocated: body.amount()?,
-            rows: Vec::new(),
-        }),
-        tag::SAMPLES => {
-            let (interval, total) = (body.duration()?, body.number()?);
-            let bucket = body.duration()?.unwrap_or_default();
-            let timeline = Timeline { bucket, rows: Vec::new() };
-            Section::CpuSamples(CpuSamples { at, interval, total, rows: Vec::new(), timeline })
-        }
-        tag::TIMES => {
-            let total = Duration::from_nanos(body.number()?);
-            Section::CpuTimes(CpuTimes { at, total, rows: Vec::new() })
-        }
-        tag::MONITOR_TIMES => {
-            let total = Duration::from_nanos(body.number()?);
-            Section::MonitorTimes(MonitorTimes { at, total, rows: Vec::new() })
-        }
-        tag::HEAP_SUMMARY => {
-            let (live, allocated) = (body.amount()?, body.amount()?);
-            Section::HeapSummary(HeapSummary { at, live, allocated })
-        }
-        _ => Section::MonitorDump(MonitorDump::default()),
-    })
+fn unknown(id: impl Debug) -> String {
+    format!("{id:?} is not in the stream before")
 }
 
-/// The rest of the body of a record.
-struct Body<'a>(&'a [u8]);
-
-impl Body<'_> {
-    fn number(&mut self) -> Result<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let (byte, rest) = self.0.split_first().ok_or("a record ends within a number")?;
-            self.0 = rest;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(number);
-            }
-        }
-        Err("a number has more than 64 bits".into())
-    }
-
-    fn short(&mut self) -> Result<u32> {
-        u32::try_from(self.number()?).map_err(|_| "a number has more than 32 bits".into())
-    }
-
-    fn place(&mut self) -> Result<usize> {
-        self.short().map(|number| number as usize)
-    }
-
-    /// Returns the trace of a number; 0 is none.
-    fn trace(&mut self, traces: &FxHashMap<u32, TraceSerial>) -> Result<TraceSerial> {
-        match self.short()? {
-            0 => Ok(TraceSerial(0)),
-            number => {
-                let trace = traces.get(&number);
-                trace.copied().ok_or_else(|| format!("there is no trace {number}"))
-            }
-        }
-    }
-
-    fn amount(&mut self) -> Result<Amount> {
-        Ok(Amount { bytes: self.number()?, instances: self.number()? })
-    }
-
-    fn time(&mut self) -> Result<Option<Time>> {
-        Ok(self.number()?.checked_sub(1).map(Time))
-    }
-
-    fn duration(&mut self) -> Result<Option<Duration>> {
-        Ok(self.number()?.checked_sub(1).map(Duration::from_nanos))
-    }
-
-    fn threads(&mut self) -> Result<Vec<ThreadSerial>> {
-        let count = self.place()?;
-        // Each has a byte at least.
-        let mut threads = Vec::with_capacity(count.min(self.0.len()));
-        for _ in 0..count {
-            threads.push(ThreadSerial(self.short()?));
-        }
-        Ok(threads)
-    }
+fn name_of(monitor: &mut Monitor) -> &mut NameId {
+    let (Monitor::Java { class: name, .. } | Monitor::Raw { name, .. }) = monitor;
+    name
 }
 
 #[cfg(test)]
@@ -493,8 +286,12 @@ mod tests {
     use crate::profile::model::CpuSamples;
     use crate::profile::writer::Writer;
 
+    fn bytes(message: &Message<'_>) -> Vec<u8> {
+        postcard::to_extend(message, Vec::new()).unwrap()
+    }
+
     /// Returns the memory that a reader counts after as many dumps of this kind, and then these bytes.
-    fn held_after(kind: DumpKind, dumps: usize, more: &[u8]) -> usize {
+    fn held_after(kind: DumpKind, dumps: usize, more: Vec<u8>) -> usize {
         let profile = Profile::default();
         let mut writer = StreamWriter::new(Vec::new(), &profile).unwrap();
         for _ in 0..dumps {
@@ -502,24 +299,24 @@ mod tests {
             writer.end_dump(kind).unwrap();
         }
         let mut reader = StreamReader::default();
-        reader.take(&[&writer.into_inner(), more].concat(), |_| ()).unwrap();
+        reader.take(&[writer.into_inner(), more].concat(), |_| ()).unwrap();
         reader.held + reader.held_by_dump
     }
 
     #[test]
     fn dumps_and_notes_that_are_kept_count_as_held() {
-        let snapshots = [1, 3].map(|dumps| held_after(DumpKind::Snapshot, dumps, b""));
+        let snapshots = [1, 3].map(|dumps| held_after(DumpKind::Snapshot, dumps, Vec::new()));
         assert_eq!(snapshots[0], snapshots[1]);
-        let dumps = [1, 3].map(|dumps| held_after(DumpKind::Dump, dumps, b""));
+        let dumps = [1, 3].map(|dumps| held_after(DumpKind::Dump, dumps, Vec::new()));
         assert!(dumps[0] < dumps[1], "{dumps:?}");
-        let note = held_after(DumpKind::Dump, 1, &[tag::NOTE, 3, b'a', b'b', b'c']);
+        let note = held_after(DumpKind::Dump, 1, bytes(&Message::Note("abc")));
         assert!(dumps[0] + 3 <= note, "{dumps:?} {note}");
     }
 
     #[test]
     fn profile_that_takes_too_much_memory_is_refused() {
         let begin = StreamWriter::new(Vec::new(), &Profile::default()).unwrap().into_inner();
-        let note = [tag::NOTE, 1, b'a'];
+        let note = bytes(&Message::Note("a"));
         let mut reader = StreamReader::default();
         reader.take(&begin, |_| ()).unwrap();
         reader.held = MOST_HELD / 2;
