@@ -11,7 +11,8 @@ use jvmpi_formats::dump::{
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::Request;
 use jvmpi_formats::profile::{
-    BinaryWriter, Error, File, Format, Profile, TextWriter, Version, write_stacks,
+    BinaryWriter, Error, File, Format, Profile, TextWriter, Version, Weight, stacks, write_jfr,
+    write_stacks,
 };
 use jvmpi_layers::trace::{Trace, for_tests, statistics};
 use jvmpi_settings::Options;
@@ -36,12 +37,13 @@ pub use replay::replay;
 pub type Target = fn(&[u8]);
 
 /// All targets with their names.
-pub const ALL: [(&str, Target); 12] = [
+pub const ALL: [(&str, Target); 13] = [
     ("attach", attach),
     ("dump", dump),
     ("hprof_binary", hprof_binary),
     ("hprof_control", hprof_control),
     ("hprof_text", hprof_text),
+    ("jfr", jfr),
     ("library", library),
     ("options", options),
     ("page", page),
@@ -137,6 +139,29 @@ pub fn hprof_text(bytes: &[u8]) {
     file.write(&mut writer).unwrap();
     for format in [Format::Collapsed, Format::Speedscope, Format::Pprof] {
         write_stacks(file.profile(), format, None, &mut io::sink()).unwrap();
+    }
+}
+
+/// A chunk of JFR, behind its header. The writer makes a file that has the same sums.
+pub fn jfr(bytes: &[u8]) {
+    let mut header = [0; 68];
+    header[..6].copy_from_slice(b"FLR\0\0\x02");
+    header[56..64].copy_from_slice(&1_000_000_000_u64.to_be_bytes());
+    header[67] = 1;
+    let file = File::from_bytes([&header[..], bytes].concat()).unwrap();
+    let mut written = Vec::new();
+    write_jfr(file.profile(), None, &mut written).unwrap();
+    let again = File::from_bytes(written).unwrap();
+    assert_eq!(again.problem(), None);
+    for weight in Weight::ALL {
+        // Nothing else is left of the number of objects.
+        if !matches!(weight, Weight::AllocatedObjects | Weight::LiveObjects) {
+            let sum = |file: &File| {
+                let stacks = stacks(file.profile(), weight);
+                stacks.iter().map(|stack| stack.value).fold(0, u64::saturating_add)
+            };
+            assert_eq!(sum(&again), sum(&file), "{weight}");
+        }
     }
 }
 

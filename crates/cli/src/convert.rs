@@ -7,16 +7,16 @@ use crate::output::{self, NewFile, Output};
 use crate::process;
 use crate::signals;
 use crate::unfinished;
-use jvmpi_formats::profile::{self, File, Format, Weight};
+use jvmpi_formats::profile::{self, Encoding, File, Format, Weight};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Convert a profile to another format
 ///
-/// The input is an HPROF file, text or binary. The name of the output selects the format: .txt (HPROF text),
-/// .hprof (HPROF binary), .collapsed (one stack per line), .svg (a flame graph), .pb.gz (for pprof), .json
-/// (for speedscope) or .html (a report, as jvmpi report writes it). With .parquet or --to parquet, the output is a
+/// The input is an HPROF file, text or binary, or a JFR file, which JVMs and async-profiler write. The name of the
+/// output selects the format: .txt (HPROF text), .hprof (HPROF binary), .collapsed (one stack per line), .svg (a
+/// flame graph), .pb.gz (for pprof), .json (for speedscope), .jfr (for JDK Mission Control and others) or .html (a report, as jvmpi report writes it). With .parquet or --to parquet, the output is a
 /// directory of tables in Parquet files for SQL, with the objects of a heap dump.
 #[derive(clap::Args)]
 #[command(
@@ -39,6 +39,9 @@ pub struct Arguments {
     /// it has shrunk
     #[arg(long, value_name = "OLDER")]
     base: Option<PathBuf>,
+    /// Draw the threads of JFR files apart: the thread is the outermost frame
+    #[arg(long)]
+    threads: bool,
     /// Add to the tables in the directory OUT, with a folder for each host, day and hour (Parquet)
     #[arg(long)]
     partition: bool,
@@ -66,6 +69,14 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => Format::of_path(&arguments.to).map_err(|error| error.to_string())?,
     };
     let weight = arguments.weight.as_deref().map(str::parse).transpose()?;
+    let is_picture = matches!(format, Format::Collapsed | Format::Svg | Format::Speedscope);
+    let open = |path: &Path| {
+        let mut file = open(path)?;
+        if file.encoding() == Encoding::Jfr && is_picture && !arguments.threads {
+            file.merge_threads();
+        }
+        Ok::<_, String>(file)
+    };
     let file = open(&arguments.from)?;
     let older = arguments.base.as_deref().map(open).transpose()?;
     if older.is_some() && format != Format::Svg {
@@ -140,7 +151,7 @@ pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Reads a file of HPROF.
+/// Reads a file of HPROF or JFR.
 pub fn open(path: &Path) -> Result<File, String> {
     File::open(path).map_err(|error| format!("{}: {error}", path.display()))
 }

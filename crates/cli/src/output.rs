@@ -2,7 +2,8 @@
 
 use crate::unfinished::Unfinished;
 use jvmpi_formats::profile::{
-    self, BinaryWriter, File, Format, LeftOut, TextWriter, Version, Weight, WholeFile, printable,
+    self, BinaryWriter, File, Format, Jvm, LeftOut, TextWriter, Version, Weight, WholeFile,
+    printable,
 };
 use jvmpi_report::Recording;
 use std::fs;
@@ -44,6 +45,15 @@ impl Output {
             }
             Format::Collapsed | Format::Svg | Format::Pprof | Format::Speedscope => {
                 profile::write_stacks(profile, self.format, self.weight, out)?;
+                LeftOut::default()
+            }
+            Format::Jfr => {
+                let jvm = recording.map(|recording| Jvm {
+                    version: recording.java.as_deref().unwrap_or_default(),
+                    command: &recording.command,
+                    process: recording.pid.unwrap_or_default(),
+                });
+                profile::write_jfr(profile, jvm, out)?;
                 LeftOut::default()
             }
             Format::Html => {

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi report before.txt after.txt -o difference.html")]
 pub struct Arguments {
-    /// Profiles: HPROF files, text or binary
+    /// Profiles: HPROF files, text or binary, or JFR files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Output file

@@ -438,7 +438,7 @@ fn file_without_a_dump_is_refused_and_a_cut_dump_is_shown() {
     let whole = std::fs::read(FILE).unwrap();
     let end = whole.windows(4).position(|word| word == b"ARR ").unwrap();
     for (content, shown, line) in [
-        (&b"nonsense"[..], "", "byte 0: this is no file of HPROF"),
+        (&b"nonsense"[..], "", "byte 0: this is no profile"),
         (&whole[..end], "instance 0x200 Main", ""),
     ] {
         let file = directory.write("file", content);
@@ -475,6 +475,7 @@ fn profiles_are_converted_to_what_the_name_says() {
         ("x.svg", b"<?xml"),
         ("x.pb.gz", b"\x1f\x8b"),
         ("x.json", b"{"),
+        ("x.jfr", b"FLR\0"),
         ("x.html", b"<!doctype html>"),
     ] {
         let (content, warning) = to(name);
@@ -484,6 +485,17 @@ fn profiles_are_converted_to_what_the_name_says() {
     }
     let again = jvmpi(&["convert", FILE, "-", "--format", "collapsed"]);
     assert_eq!(again.stdout, to("x.collapsed").0);
+    // A file of JFR has the same samples. Pictures show threads only if they are asked for.
+    let recording = directory.0.join("x.jfr");
+    let of_jfr = |more: &[&str]| {
+        let arguments = ["convert", recording.to_str().unwrap(), "-", "--format", "collapsed"];
+        text(&jvmpi(&[&arguments, more].concat()).stdout).to_owned()
+    };
+    let sum = |stacks: &str| -> u64 {
+        stacks.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
+    };
+    assert_eq!(sum(&of_jfr(&[])), sum(text(&again.stdout)));
+    assert!(!of_jfr(&[]).contains("[say") && of_jfr(&["--threads"]).contains("[say"));
     // The output is a pipe here, which has no name.
     let piped = jvmpi(&["convert", FILE, "/dev/stdout", "--format", "collapsed"]);
     assert!(piped.status.success() && piped.stdout == again.stdout, "{piped:?}");
@@ -493,7 +505,7 @@ fn profiles_are_converted_to_what_the_name_says() {
     let output = jvmpi(&["convert", "--base", FILE, FILE, difference.to_str().unwrap()]);
     assert!(output.status.success() && difference.is_file(), "{output:?}");
     let left: Vec<_> = std::fs::read_dir(&directory.0).unwrap().flatten().collect();
-    assert_eq!(left.len(), 8, "{left:?}");
+    assert_eq!(left.len(), 9, "{left:?}");
 }
 
 #[test]
@@ -551,7 +563,7 @@ fn convert_without_standard_output_fails() {
 #[test]
 fn convert_says_what_is_wrong() {
     let directory = Directory::new("unconverted");
-    let endings = "it must end in .txt .hprof .collapsed .svg .pb.gz .json .html";
+    let endings = "it must end in .txt .hprof .collapsed .svg .pb.gz .json .jfr .html";
     let line = format!("jvmpi: error: x.foo: the name selects no format; {endings}\n");
     fails(&["convert", FILE, "x.foo"], 1, &line);
     let nowhere = directory.0.join("none/x.svg");

@@ -374,7 +374,7 @@ fn mistakes_are_reported_before_anything_is_sent() {
     says(&[FILE, "otlp+https://me:secret@localhost"], &[], "OTEL_EXPORTER_OTLP_HEADERS");
     let url = "otlp+http://localhost:9";
     says(&["/does/not/exist", url], &[], "/does/not/exist: ");
-    says(&["Cargo.toml", url], &[], "no file of HPROF");
+    says(&["Cargo.toml", url], &[], "this is no profile");
     let with = |name, value, expected| says(&[FILE], &[(name, value)], expected);
     with(
         "OTEL_EXPORTER_OTLP_ENDPOINT",

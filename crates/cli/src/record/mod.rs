@@ -44,7 +44,8 @@ const OUTPUT: &str = "Output";
 /// Profile a Java program, from its start or while it runs
 ///
 /// The name of the file selects the format: .svg (a flame graph), .html (a report), .txt (HPROF text),
-/// .hprof (HPROF binary), .collapsed (one stack per line), .pb.gz (for pprof) or .json (for speedscope).
+/// .hprof (HPROF binary), .collapsed (one stack per line), .pb.gz (for pprof), .json (for speedscope) or .jfr (for
+/// JDK Mission Control and others).
 ///
 /// A program that jvmpi starts is profiled until it ends. Each of its JVMs gets a file of its own. The exit
 /// status is the program's, or 125 if there is no complete profile. With --pid, a running JVM is profiled

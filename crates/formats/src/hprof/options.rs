@@ -348,6 +348,9 @@ impl Given {
         // Only `format=b` is binary, as in JDK 8: there a file of any name is text.
         let by_name = by_name.filter(|format| *format != Format::Binary);
         let format = self.format.or(by_name).unwrap_or(Format::Text);
+        if format == Format::Jfr && self.channel.is_none() {
+            return Err("HPROF writes no .jfr: use jvmpi record, or jvmpi convert".to_owned());
+        }
         let of_stacks = format.is_of_stacks();
         let (mut sites, mut heap_dump) = (self.sites, self.heap_dump);
         if !sites && !heap_dump && self.cpu.is_none() && self.monitor != Some(true) {
@@ -583,6 +586,7 @@ mod tests {
         assert_eq!(format("file=x.log"), (Format::Text, file("x.log")));
         assert_eq!(format("file=x"), (Format::Text, file("x")));
         assert_eq!(format("file=x.pb.gz,cpu=times"), (Format::Pprof, file("x.pb.gz")));
+        assert!(refusal("file=x.jfr").contains("use jvmpi record"));
         let picture = run("file=x.svg");
         assert_eq!((picture.sites, picture.heap_dump, picture.depth), (true, false, 512));
         let page = run("file=x.html,cutoff=0.5");

@@ -1,4 +1,4 @@
-//! A file of HPROF that is read.
+//! A file of HPROF or JFR that is read.
 
 use crate::profile::binary::NamesById;
 use crate::profile::error::Error;
@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A file of HPROF, text or binary.
+/// A file of HPROF, text or binary, or of JFR.
 ///
 /// The profile is read at once; the records of heap dumps are read when they are asked for.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub enum Encoding {
         /// The size of an ID in bytes: 4 or 8.
         id_size: usize,
     },
+    /// JDK Flight Recorder.
+    Jfr,
 }
 
 impl File {
@@ -47,7 +49,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the file system, and `InvalidData` if it is no file of HPROF. A fault further on is
+    /// Returns the errors of the file system, and `InvalidData` if it is no such file. A fault further on is
     /// no error: [`problem`](Self::problem) returns it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = fs::File::open(path)?;
@@ -83,9 +85,12 @@ impl File {
             (Encoding::Binary { id_size: header.id_size }, problem)
         } else if text::is_text(bytes) {
             (Encoding::Text, text::read(bytes, &mut profile).err())
+        } else if let Some(result) = jfr(bytes, &mut profile) {
+            (Encoding::Jfr, result.err())
         } else {
-            let what = "this is no file of HPROF: it does not begin with `JAVA PROFILE`".into();
-            return Err(Error { at: 0, line: None, what });
+            let what = "this is no profile: it begins neither with `JAVA PROFILE`, as files of HPROF do, nor \
+                        with `FLR`, as those of JFR do";
+            return Err(Error { at: 0, line: None, what: what.into() });
         };
         Ok(Self { content, encoding, names, profile, problem })
     }
@@ -104,6 +109,12 @@ impl File {
     /// Returns the contents of the file; if there is a [`problem`](Self::problem), the contents before it.
     pub fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    /// Lets stacks of all threads that are equal count as one. Text and binary files say if they are kept by thread, but
+    /// files of JFR always have the threads.
+    pub fn merge_threads(&mut self) {
+        self.profile.traces.merge_threads();
     }
 
     /// Returns the profile alone; the records of heap dumps can't be read any more.
@@ -125,13 +136,22 @@ impl File {
     pub fn heap<'a>(&'a self, dump: &'a HeapDump) -> HeapReader<'a> {
         let bytes = self.content.bytes();
         HeapReader(match self.encoding {
-            Encoding::Text => Inner::Text(text::HeapReader::new(bytes, dump)),
+            Encoding::Text | Encoding::Jfr => Inner::Text(text::HeapReader::new(bytes, dump)),
             Encoding::Binary { id_size } => {
                 let all = binary::Cursor::new(bytes, id_size);
                 Inner::Binary(binary::HeapReader::new(all, &self.names, &self.profile, dump))
             }
         })
     }
+}
+
+/// Reads a file of JFR. None if it is none, or if this build reads none.
+fn jfr(_bytes: &[u8], _profile: &mut Profile) -> Option<Result<(), Error>> {
+    #[cfg(feature = "jfr")]
+    if crate::profile::jfr::is_jfr(_bytes) {
+        return Some(crate::profile::jfr::read(_bytes, _profile));
+    }
+    None
 }
 
 /// Returns the contents of a file that is compressed with gzip, and any other file as it is.

@@ -6,7 +6,9 @@
 pub fn without_address(name: &str) -> &str {
     let Some((class, address)) = name.rsplit_once("0x") else { return name };
     let Some(class) = class.strip_suffix(['/', '.', '+']) else { return name };
-    if address.is_empty() || !address.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+    // JFR adds a second number.
+    let is_digit = |digit: char| digit.is_ascii_hexdigit() || digit == '.';
+    if address.is_empty() || !address.chars().all(is_digit) {
         return name;
     }
     match class.trim_end_matches(|c: char| c.is_ascii_digit()).strip_suffix('$') {
@@ -24,6 +26,7 @@ mod tests {
         for (name, expected) in [
             ("App$$Lambda/0x00007f63880d75f8", "App$$Lambda"),
             ("App$$Lambda$14/0x0000000800c03000", "App$$Lambda"),
+            ("App$$Lambda$64+0x00007fcd6c0416f8.1860250540", "App$$Lambda"),
             ("java.lang.invoke.LambdaForm$MH.0x00000008", "java.lang.invoke.LambdaForm$MH"),
             ("App$1", "App$1"),
             ("App$$Lambda$14", "App$$Lambda$14"),

@@ -13,6 +13,8 @@ mod formats;
 pub mod heap;
 mod hidden;
 mod increments;
+#[cfg(feature = "jfr")]
+mod jfr;
 mod model;
 mod printable;
 mod stream;
@@ -30,6 +32,8 @@ pub use formats::{Format, UnknownFormat, write_stacks};
 pub use formats::{write_difference, write_family};
 pub use hidden::without_address;
 pub use increments::Increments;
+#[cfg(feature = "jfr")]
+pub use jfr::{Jvm, write as write_jfr};
 pub use model::*;
 pub use printable::printable;
 pub use stream::{DumpKind, StreamEvent, StreamReader, StreamWriter};

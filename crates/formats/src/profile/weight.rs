@@ -1,7 +1,7 @@
 //! The weights of traces, and the stacks with their weights.
 
 use crate::profile::model::{
-    FramePath, Label, Monitor, NameId, Profile, Site, StackId, ThreadSerial, TraceSerial, WallState,
+    FramePath, Label, NameId, Profile, Site, StackId, ThreadSerial, TraceSerial, WallState,
 };
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -152,7 +152,7 @@ impl Stack<'_> {
 /// Sections of CPU and monitors count from the last dump, so that the run is their sum. Sites cover the
 /// whole run, so that the last section counts.
 pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
-    let mut sum = Sum { profile, places: HashTable::new(), keys: Vec::new(), stacks: Vec::new() };
+    let mut sum = Sum { profile, places: HashTable::new(), hashes: Vec::new(), stacks: Vec::new() };
     each_row(profile, weight, |trace, subject, value| sum.add(trace, subject, value));
     sum.stacks
 }
@@ -205,10 +205,7 @@ fn each_row<'a>(
         }
         Weight::MonitorTime => {
             for row in profile.monitor_times().flat_map(|section| &section.rows) {
-                let name = match row.monitor {
-                    Monitor::Java { class, .. } => class,
-                    Monitor::Raw { name, .. } => name,
-                };
+                let name = row.monitor.name();
                 visit(row.trace, Subject::Monitor(name), row.time.as_nanos() as u64);
             }
         }
@@ -224,14 +221,14 @@ struct Sum<'a> {
     profile: &'a Profile,
     /// The places of stacks in `stacks`, by their keys.
     places: HashTable<u32>,
-    /// The hash and the trace of each stack. With the subject they are its key.
-    keys: Vec<(u64, TraceSerial)>,
+    /// The hash of each stack.
+    hashes: Vec<u64>,
     stacks: Vec<Stack<'a>>,
 }
 
 impl<'a> Sum<'a> {
     fn add(&mut self, trace: TraceSerial, subject: Subject<'a>, value: u64) {
-        let Self { profile, places, keys, stacks } = self;
+        let Self { profile, places, hashes, stacks } = self;
         let profile = *profile;
         let state = match subject {
             Subject::State(state, stack) => Some((state, stack)),
@@ -243,25 +240,25 @@ impl<'a> Sum<'a> {
             Subject::Monitor(name) => Some(profile.names.get(name).into()),
             Subject::Site(site) => Some(profile.site_type(site)),
         };
+        let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
+        let frames = match state {
+            Some((_, stack)) => profile.traces.path(stack),
+            None => profile.traces.frames_of(trace),
+        };
         let mut hasher = FxHasher::default();
-        (trace, &subject).hash(&mut hasher);
+        (thread, frames.id(), &subject).hash(&mut hasher);
         let hash = hasher.finish();
         let is_it = |place: &u32| {
-            let place = *place as usize;
-            keys[place].1 == trace && stacks[place].subject == subject
+            let other = &stacks[*place as usize];
+            (other.thread, other.frames.id(), &other.subject) == (thread, frames.id(), &subject)
         };
         if let Some(place) = places.find(hash, is_it) {
             let sum = &mut stacks[*place as usize].value;
             *sum = sum.saturating_add(value);
             return;
         }
-        places.insert_unique(hash, stacks.len() as u32, |place| keys[*place as usize].0);
-        keys.push((hash, trace));
-        let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
-        let frames = match state {
-            Some((_, stack)) => profile.traces.path(stack),
-            None => profile.traces.frames_of(trace),
-        };
+        places.insert_unique(hash, stacks.len() as u32, |place| hashes[*place as usize]);
+        hashes.push(hash);
         let state = state.map(|(state, _)| state);
         stacks.push(Stack { thread, frames, subject, state, value });
     }

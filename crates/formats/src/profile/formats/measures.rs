@@ -112,7 +112,7 @@ impl Period {
 }
 
 /// Returns the time between two samples, if it is known.
-fn interval(profile: &Profile) -> Option<Duration> {
+pub fn interval(profile: &Profile) -> Option<Duration> {
     profile.cpu_samples().find_map(|samples| samples.interval).filter(|time| !time.is_zero())
 }
 

@@ -3,7 +3,7 @@
 mod collapsed;
 mod flame_graph;
 mod made_frames;
-mod measures;
+pub(super) mod measures;
 mod name_tree;
 mod otlp;
 mod pprof;
@@ -32,19 +32,22 @@ pub enum Format {
     Pprof,
     /// The format of speedscope.
     Speedscope,
+    /// JDK Flight Recorder, which [`write_jfr`](crate::profile::write_jfr) writes.
+    Jfr,
     /// An HTML report, which another crate writes.
     Html,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Text,
         Self::Binary,
         Self::Collapsed,
         Self::Svg,
         Self::Pprof,
         Self::Speedscope,
+        Self::Jfr,
         Self::Html,
     ];
 
@@ -57,6 +60,7 @@ impl Format {
             Self::Svg => ".svg",
             Self::Pprof => ".pb.gz",
             Self::Speedscope => ".json",
+            Self::Jfr => ".jfr",
             Self::Html => ".html",
         }
     }
@@ -68,9 +72,9 @@ impl Format {
         found.ok_or_else(|| UnknownFormat(path.display().to_string()))
     }
 
-    /// Returns true if [`write_stacks`] writes files of this format.
+    /// Returns true if files of this format have stacks alone. Except for [`Format::Jfr`], [`write_stacks`] writes them.
     pub const fn is_of_stacks(self) -> bool {
-        matches!(self, Self::Collapsed | Self::Svg | Self::Pprof | Self::Speedscope)
+        matches!(self, Self::Collapsed | Self::Svg | Self::Pprof | Self::Speedscope | Self::Jfr)
     }
 }
 

@@ -306,6 +306,15 @@ impl Traces {
         });
     }
 
+    /// Forgets the threads of all traces. Equal stacks keep their numbers.
+    pub fn merge_threads(&mut self) {
+        for stored in &mut self.traces {
+            stored.thread = ThreadSerial(0);
+        }
+        // The next trace gets a number of its own.
+        self.by_content.clear();
+    }
+
     fn add(&mut self, stored: Stored) {
         let first = self.traces.first().map_or(stored.serial.0, |trace| trace.serial.0);
         let counts_on = self.by_serial.is_empty()

@@ -246,6 +246,16 @@ pub enum Monitor {
     },
 }
 
+impl Monitor {
+    /// Returns the name of the object's class, or that of the raw monitor.
+    pub const fn name(self) -> NameId {
+        match self {
+            Self::Java { class, .. } => class,
+            Self::Raw { name, .. } => name,
+        }
+    }
+}
+
 /// The time that threads waited to enter monitors (text).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct MonitorTimes {
