@@ -25,7 +25,7 @@ pub mod soak;
 pub mod spinning;
 pub mod sql;
 pub mod stacks;
-mod tool;
+pub mod tool;
 pub mod watchdog;
 
 /// Returns the root of the workspace, the folder of `jvmpi.h`. It is the workspace of the package that Cargo runs,

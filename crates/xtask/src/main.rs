@@ -10,6 +10,7 @@ mod dist;
 mod docs;
 mod file_creation;
 mod hangs;
+mod hprof8;
 mod install;
 mod jdk;
 mod layers;
@@ -27,7 +28,7 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: [Command; 16] = [
+const COMMANDS: [Command; 17] = [
     Command {
         usage: "demo [JDK]",
         about: "profile a small program with several threads and show its hottest stacks",
@@ -73,6 +74,11 @@ const COMMANDS: [Command; 16] = [
         usage: "models [NAME...]",
         about: "run the shim's threads without a JVM, with many schedules and a weak memory",
         run: models::run,
+    },
+    Command {
+        usage: "hprof8 [--record] [PROGRAM...]",
+        about: "compare HPROF's files with those of JDK 8, which is downloaded from Debian sid, and with --record document the result",
+        run: hprof8::run,
     },
     Command {
         usage: "install [--prefix DIR] [--profile NAME] [--machine NAME]",
