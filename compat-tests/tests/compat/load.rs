@@ -36,6 +36,7 @@ cases![
     library_of_another_machine,
     library_that_is_no_library,
     unresolved_symbol,
+    agent_with_an_executable_stack.on_every_jdk(),
     agent_that_refuses,
     xrun_agent_that_refuses,
     xrun_missing_library,
@@ -155,6 +156,14 @@ fn native_library_without_agent(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = java.property("agent.path", text(&library)?).run()?;
     equal("used", outcome.expects.one("expect")?.text("used")?, "true")?;
     outcome.checks(&["version 1", "version 1.2", "same table", "time"])
+}
+
+/// Newer C libraries refuse to load it.
+fn agent_with_an_executable_stack(vm: &Vm<'_>) -> Result<(), String> {
+    let flags = ["-Wl,-z,execstack"];
+    let agent = build::agent_with("events", "libevents-execstack.so", &flags)?;
+    let outcome = vm.java("Hello")?.shim(&format!("{}:events=33", text(&agent)?))?.run()?;
+    outcome.report().find("thread_start", "name", "main").map(|_| ())
 }
 
 /// A request of another library of the program reaches the agent.

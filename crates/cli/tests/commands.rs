@@ -134,6 +134,15 @@ fn check_describes_an_agent() {
 }
 
 #[test]
+fn check_shows_that_an_agent_wants_an_executable_stack() {
+    let directory = Directory::new("check-stack");
+    let agent = directory.compile("libfoo.so", AGENT, &["-shared", "-fPIC", "-Wl,-z,execstack"]);
+    let output = jvmpi(&["check", agent.to_str().unwrap()]);
+    let row = "\n  quirks        execstack=copy with glibc 2.41 or later\n";
+    assert!(text(&output.stdout).contains(row), "{output:?}");
+}
+
+#[test]
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 fn check_accepts_a_jni_library_that_asks_for_jvmpi() {
     let directory = Directory::new("jni");

@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(
             file_error("log = \"info\"\n\nname = \"dot\"\n"),
             "/etc/jvmpi.toml:3: unknown key 'name'; valid: log, suspend, alloc, arenas, ids, include, \
-             exclude, getters, instructions, natives, virtual, park, selftest, names, cputime, unload, hook, classload, onload, reset, check, trace"
+             exclude, getters, instructions, natives, virtual, park, execstack, selftest, names, cputime, unload, hook, classload, onload, reset, check, trace"
         );
         assert_eq!(
             file_error("[agent.\"libfoo.so\"]\nnames = \"a\\nb\"\n"),

@@ -34,8 +34,8 @@ use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;
 use section::Agents;
 pub use settings::{
-    AgentOptions, Arenas, Check, ClassLoad, CpuTime, Getters, Hook, Ids, Instructions, Log, Names,
-    Natives, OnLoad, Options, Park, Reset, SelfTest, Suspend, Unload, Virtual,
+    AgentOptions, Arenas, Check, ClassLoad, CpuTime, ExecStack, Getters, Hook, Ids, Instructions,
+    Log, Names, Natives, OnLoad, Options, Park, Reset, SelfTest, Suspend, Unload, Virtual,
 };
 use sources::{OPTIONS_VARIABLE, environment_settings, overlay};
 use std::env;

@@ -183,6 +183,14 @@ settings! {
             Monitor = "monitor",
         } = Park::Off;
 
+        /// The loading of an agent that wants an executable stack, where the C library refuses it.
+        execstack: ExecStack {
+            /// A copy in memory that wants none is loaded.
+            Copy = "copy",
+            /// The JVM does not start.
+            Refuse = "refuse",
+        } = ExecStack::Copy;
+
         /// A test of the JVM's internals that the shim relies on.
         selftest: SelfTest {
             /// Each is looked up when an agent needs it.

@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(
             environment_error("lgo=info"),
             "JVMPI_OPTIONS: unknown key 'lgo'; valid: log, suspend, alloc, arenas, ids, include, exclude, \
-             getters, instructions, natives, virtual, park, selftest, names, cputime, unload, hook, classload, onload, reset, check, trace"
+             getters, instructions, natives, virtual, park, execstack, selftest, names, cputime, unload, hook, classload, onload, reset, check, trace"
         );
         assert_eq!(
             environment_error("log=info,names=dots"),

@@ -3,12 +3,15 @@
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
 use crate::platform::dynamic_loader::{self, path_of, symbol_in};
+use jvmpi_settings::library::{EXECUTABLE_STACK, NeededSymbol, ON_LOAD, without_executable_stack};
 pub use jvmpi_settings::library::{Instead, LibraryError, examine};
-use jvmpi_settings::library::{NeededSymbol, ON_LOAD};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{OsStr, OsString, c_void};
+use std::fs::{self, File};
+use std::io::Write;
 use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -56,12 +59,18 @@ pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, Libr
 }
 
 /// Loads an agent library permanently and finds its entry point. All symbols are resolved now, so that a missing one
-/// is an error here, not a crash when it is called.
+/// is an error here, not a crash when it is called. With `may_copy`, a library whose executable stack the C library
+/// refuses is replaced by a copy without one.
 ///
 /// # Errors
 /// [`LibraryError::Unloadable`], [`LibraryError::NoOnLoad`].
-pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
-    let library = load(path.as_os_str()).map_err(|error| unloadable(path, error))?;
+pub fn open(path: &Path, may_copy: bool) -> Result<AgentLibrary, LibraryError> {
+    let library = load(path.as_os_str())
+        .or_else(|error| match may_copy && error.to_string_lossy().contains(EXECUTABLE_STACK) {
+            true => load_copy(path).unwrap_or(Err(error)),
+            false => Err(error),
+        })
+        .map_err(|error| unloadable(path, error))?;
     // SAFETY: the specification requires this type for a symbol of this name. The symbol can be NULL, as that of an
     // indirect function.
     let entry = |name| unsafe { library.get::<Option<JVM_OnLoad>>(name) }.ok();
@@ -76,6 +85,34 @@ pub fn open(path: &Path) -> Result<AgentLibrary, LibraryError> {
         Some(symbol) => Err(unloadable(path, format!("undefined symbol: {symbol}").into())),
         None => Ok(AgentLibrary { path: path.into(), on_load }),
     }
+}
+
+/// Loads a copy of a library which wants no executable stack, and lets it have the library's path. None if there can be
+/// no such copy.
+fn load_copy(path: &Path) -> Option<Result<Library, OsString>> {
+    let copy = without_executable_stack(&fs::read(path).ok()?)?;
+    // SAFETY: the name is a constant, and the descriptor is new.
+    let mut file = unsafe {
+        match libc::memfd_create(c"agent".as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => return None,
+            number => File::from_raw_fd(number),
+        }
+    };
+    file.write_all(&copy).ok()?;
+    let loaded = load(OsStr::new(&format!("/proc/self/fd/{}", file.as_raw_fd())));
+    Some(loaded.map(|library| {
+        log::warn!(
+            "{} wants an executable stack, which the C library refuses: a copy of it is loaded that wants none; if it \
+             crashes or hangs, start the JVM with GLIBC_TUNABLES=glibc.rtld.execstack=2",
+            path.display()
+        );
+        let handle = library.into_raw();
+        // SAFETY: the library was just opened, and is never closed.
+        unsafe {
+            dynamic_loader::rename(handle, path);
+            Library::from_raw(handle)
+        }
+    }))
 }
 
 /// Returns a symbol that the library needs and that no loaded library defines, if there is one.
@@ -135,9 +172,10 @@ fn unloadable(path: &Path, message: OsString) -> LibraryError {
 mod tests {
     use super::*;
     use crate::platform::dynamic_loader::library_of;
-    use jvmpi_settings::library::testing::{AGENT, Directory, complaint, elf_header};
+    use jvmpi_settings::library::testing::{
+        AGENT, Directory, complaint, elf_header, without_stack_header,
+    };
     use std::ffi::CString;
-    use std::fs;
     use std::ptr;
 
     #[test]
@@ -150,7 +188,7 @@ mod tests {
         examine(&path).unwrap();
         assert_eq!(symbol_in(&path, c"JVM_OnLoad"), None, "examining does not load the library");
 
-        let library = open(&path).unwrap();
+        let library = open(&path, false).unwrap();
         assert_eq!(library.path, path);
         // SAFETY: this agent ignores its arguments.
         let result =
@@ -179,7 +217,7 @@ mod tests {
             "int JVM_OnLoad(void *vm, char *o, void *r) { return 0; }\n",
             &["-shared", "-fPIC", "-Wl,--no-as-needed", needed.to_str().unwrap()],
         );
-        assert!(on_unload(&open(&agent).unwrap().path).is_none());
+        assert!(on_unload(&open(&agent, false).unwrap().path).is_none());
         assert!(symbol_in(&needed, c"JVM_OnUnload").is_some());
         assert_eq!(symbol_in(&agent, c"JVM_OnUnload"), None);
     }
@@ -190,7 +228,7 @@ mod tests {
         let name = "-Wl,-soname,libjvmpi_test_cached.so";
         let path = directory.compile("other.so", AGENT, &["-shared", "-fPIC", name]);
         // The loader finds a loaded library by its soname, like one in its cache.
-        open(&path).unwrap();
+        open(&path, false).unwrap();
         assert_eq!(find("jvmpi_test_cached", &[]).unwrap(), path);
     }
 
@@ -226,7 +264,7 @@ mod tests {
     fn loaded_library_without_on_load_is_rejected() {
         let directory = Directory::new("opened");
         let file = directory.library("file", "int JVM_OnLoad2(void) { return 0; }\n");
-        let line = open(&file).unwrap_err().to_string();
+        let line = open(&file, false).unwrap_err().to_string();
         assert_eq!(line, examine(&file).unwrap_err().to_string());
     }
 
@@ -240,7 +278,7 @@ mod tests {
         let file = directory.library("file", source);
         examine(&file).unwrap();
         assert_eq!(
-            complaint(&file, open(&file).unwrap_err()),
+            complaint(&file, open(&file, false).unwrap_err()),
             "does not export JVM_OnLoad, so it is not a JVMPI agent: check that it is the right library and that \
              nothing hides the symbol"
         );
@@ -277,11 +315,34 @@ mod tests {
             let needed = needs.iter().find(|needed| *needed.name == *name).unwrap();
             assert_eq!(needed.version.as_ref(), Some(&version));
         }
-        let library = open(&file).unwrap();
+        let library = open(&file, false).unwrap();
         // SAFETY: this agent ignores its arguments.
         let result =
             unsafe { (library.on_load)(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) };
         assert_eq!(result, 1);
+    }
+
+    #[test]
+    fn copy_of_a_library_has_its_path_and_wants_no_executable_stack() {
+        let directory = Directory::new("copy");
+        let arguments = ["-shared", "-fPIC", "-Wl,-z,execstack"];
+        let executable = directory.compile("libexecutable.so", AGENT, &arguments);
+        let bytes = without_stack_header(&fs::read(directory.library("plain", AGENT)).unwrap());
+        let header_less = directory.write("libheaderless.so", &bytes);
+        for path in [executable, header_less] {
+            if cfg!(target_arch = "aarch64") && path.ends_with("libheaderless.so") {
+                continue;
+            }
+            let handle = load_copy(&path).unwrap().unwrap().into_raw();
+            // SAFETY: the library is never closed.
+            assert_eq!(unsafe { path_of(handle) }.as_deref(), Some(&*path));
+            let library = open(&path, false).unwrap();
+            assert_eq!(library_of(library.on_load as usize).unwrap().path, path);
+            assert!(on_unload(&path).is_some());
+            let maps = fs::read_to_string("/proc/self/maps").unwrap();
+            assert!(!maps.contains(path.to_str().unwrap()), "the file itself is loaded");
+            assert!(!maps.contains("rwxp 00000000 00:00 0                          [stack]"));
+        }
     }
 
     #[test]
@@ -293,7 +354,7 @@ mod tests {
         let advice = ": provide what is missing ('jvmpi check' on the library lists it) or rebuild the \
                       agent";
         assert_eq!(
-            complaint(&file, open(&file).unwrap_err()),
+            complaint(&file, open(&file, false).unwrap_err()),
             format!("cannot be loaded: undefined symbol: frob{advice}")
         );
 
@@ -305,7 +366,7 @@ mod tests {
         let arguments = ["-shared", "-fPIC", "-Wl,--no-as-needed", needed.to_str().unwrap()];
         let file = directory.compile("needing", AGENT, &arguments);
         fs::remove_file(&needed).unwrap();
-        let line = complaint(&file, open(&file).unwrap_err());
+        let line = complaint(&file, open(&file, false).unwrap_err());
         assert!(line.starts_with("cannot be loaded: libjvmpi_test_needed.so: "), "{line}");
         assert!(line.ends_with(advice), "{line}");
     }

@@ -8,7 +8,7 @@ use crate::lock::Lock;
 use crate::platform::dynamic_loader::{self, library_of};
 use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
-use jvmpi_settings::OnLoad;
+use jvmpi_settings::{ExecStack, OnLoad};
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -52,7 +52,8 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
     let mut parts = text.splitn(2, |byte| *byte == b':');
     let name = OsStr::from_bytes(parts.next().unwrap_or_default());
     let options = parts.next().and_then(|options| CString::new(options).ok());
-    let library = open(name).map_err(|error| error.to_string())?;
+    let may_copy = jvmpi_settings::get().execstack == ExecStack::Copy;
+    let library = open(name, may_copy).map_err(|error| error.to_string())?;
     match &options {
         Some(options) => {
             let options = without_secret(&options.to_string_lossy());
@@ -73,11 +74,11 @@ fn without_secret(options: &str) -> String {
 }
 
 /// Loads an agent library by its absolute path, because some agents look for files next to their library.
-fn open(name: &OsStr) -> Result<AgentLibrary, LibraryError> {
+fn open(name: &OsStr, may_copy: bool) -> Result<AgentLibrary, LibraryError> {
     let path = find(name)?;
     let path = std::path::absolute(&path).unwrap_or(path);
     library::examine(&path)?;
-    library::open(&path)
+    library::open(&path, may_copy)
 }
 
 /// Finds the library that `-Xrun` would load for this name, or one in the directory of the shim.
@@ -103,7 +104,8 @@ pub fn check_xrun_libraries() -> Result<(), String> {
         return Ok(());
     }
     for argument in command_line::xrun_arguments_of_this_process() {
-        match open(&argument.name) {
+        // The JVM loads the file itself.
+        match open(&argument.name, false) {
             Ok(library) => {
                 let options = argument.options.unwrap_or_default();
                 let settings = get_env::settings_of(&library.path, &options.to_string_lossy());

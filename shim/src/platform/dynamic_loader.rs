@@ -137,6 +137,18 @@ pub unsafe fn path_of(handle: *mut c_void) -> Option<PathBuf> {
     unsafe { link_map(handle).map(|map| path_from(map.l_name)) }
 }
 
+/// Lets the dynamic loader know a library by this path instead of the one that it was loaded from.
+///
+/// # Safety
+/// `handle` belongs to a library that is never closed: the loader would free the name.
+pub unsafe fn rename(handle: *mut c_void, path: &Path) {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return };
+    // SAFETY: as the caller promises; the name is leaked. No other thread knows the library yet.
+    if let Some(map) = unsafe { link_map(handle) } {
+        map.l_name = path.into_raw();
+    }
+}
+
 /// The public beginning of `struct link_map` in `<link.h>`.
 #[repr(C)]
 struct LinkMap {
@@ -159,12 +171,12 @@ unsafe extern "C" {
 ///
 /// # Safety
 /// `handle` belongs to an open library, which stays open while the record is used.
-unsafe fn link_map<'a>(handle: *mut c_void) -> Option<&'a LinkMap> {
-    let mut map = ptr::null::<LinkMap>();
+unsafe fn link_map<'a>(handle: *mut c_void) -> Option<&'a mut LinkMap> {
+    let mut map = ptr::null_mut::<LinkMap>();
     // SAFETY: as the caller promises; RTLD_DI_LINKMAP writes one pointer.
     let result = unsafe { dlinfo(handle, RTLD_DI_LINKMAP, (&raw mut map).cast::<c_void>()) };
     // SAFETY: on success `map` points to the loader's record.
-    if result == 0 { unsafe { map.as_ref() } } else { None }
+    if result == 0 { unsafe { map.as_mut() } } else { None }
 }
 
 /// # Safety

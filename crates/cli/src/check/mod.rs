@@ -46,7 +46,7 @@ enum Findings {
 struct Agent {
     contents: Contents,
     missing: Missing,
-    quirks: Vec<jvmpi_settings::Quirk>,
+    quirks: Vec<String>,
 }
 
 impl Findings {
@@ -57,6 +57,10 @@ impl Findings {
                 let missing = symbols::missing(path);
                 let quirks =
                     if contents.has_no_quirks { vec![] } else { jvmpi_settings::quirks_of(path) };
+                let mut quirks: Vec<_> = quirks.iter().map(ToString::to_string).collect();
+                if contents.has_executable_stack {
+                    quirks.push("execstack=copy with glibc 2.41 or later".into());
+                }
                 Self::Agent(Agent { contents, missing, quirks })
             }
         }
@@ -109,7 +113,7 @@ impl Findings {
                 "needed": agent.contents.needed,
                 "missing_libraries": agent.missing.libraries,
                 "missing_symbols": agent.missing.symbols,
-                "quirks": agent.quirks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "quirks": agent.quirks,
             }),
         }
     }

@@ -1,6 +1,6 @@
 //! Reads the contents of an agent's library.
 
-use super::{Instead, LibraryError, Machine, Native, examine_elf};
+use super::{Instead, LibraryError, Machine, Native, examine_elf, without_executable_stack};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -38,6 +38,8 @@ pub struct Contents {
     pub has_no_quirks: bool,
     /// The libraries that it depends on (`DT_NEEDED`).
     pub needed: Vec<String>,
+    /// True if it wants an executable stack.
+    pub has_executable_stack: bool,
 }
 
 impl Contents {
@@ -219,6 +221,7 @@ fn read(data: Bounded<'_>) -> Result<Contents, String> {
         entry_points: ENTRY_POINTS.into_iter().filter(is_defined).collect(),
         has_no_quirks: is_defined(&NO_QUIRKS),
         needed: linkage.needed,
+        has_executable_stack: without_executable_stack(data.0).is_some(),
     })
 }
 

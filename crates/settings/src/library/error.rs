@@ -23,6 +23,9 @@ pub enum Instead {
 const JVM_FOR_I386: &str = ", or use a JVM for i386 (Debian's openjdk-17-jre-headless:i386) with the \
                             libjvmpi.so for it (jvmpi_*_i386.deb)";
 
+/// The text in the message of glibc that refuses a library which wants an executable stack.
+pub const EXECUTABLE_STACK: &str = "cannot enable executable stack";
+
 /// The reason why an agent library is rejected. Its `Display` form is one line: which library, what is wrong with it,
 /// what to do.
 #[derive(Debug)]
@@ -154,6 +157,12 @@ impl fmt::Display for LibraryError {
             Self::NoOnLoad { path, instead: Instead::Nothing } => format!(
                 "{} does not export JVM_OnLoad, so it is not a JVMPI agent: check that it is the \
                  right library and that nothing hides the symbol",
+                path.display()
+            ),
+            Self::Unloadable { path, what } if what.contains(EXECUTABLE_STACK) => format!(
+                "{} cannot be loaded: {what}: change it with patchelf --clear-execstack, start the JVM with the \
+                 environment variable GLIBC_TUNABLES=glibc.rtld.execstack=2, or load it \
+                 with -agentpath:libjvmpi.so=AGENT and execstack=copy",
                 path.display()
             ),
             Self::Unloadable { path, what } => format!(

@@ -5,15 +5,17 @@
 mod contents;
 mod error;
 mod machine;
+mod stack;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
 pub use contents::{Contents, Linkage, contents, contents_of, linkage, linkage_of};
-pub use error::{Instead, LibraryError};
+pub use error::{EXECUTABLE_STACK, Instead, LibraryError};
 pub use machine::Machine;
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 use object::{Endianness, ReadCache, ReadRef};
+pub use stack::without_executable_stack;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};

@@ -10,6 +10,15 @@ use std::process::{self, Command};
 pub const AGENT: &str = "int JVM_OnLoad(void *vm, char *o, void *r) { return 7; }\n\
                      void JVM_OnUnload(void *vm) {}\n";
 
+/// Returns a library without its header for the stack, as old compilers wrote it.
+pub fn without_stack_header(library: &[u8]) -> Vec<u8> {
+    let mut changed = library.to_vec();
+    let header = elf::PT_GNU_STACK.0.to_ne_bytes();
+    let at = library.windows(4).position(|bytes| bytes == header).unwrap();
+    changed[at..at + 4].fill(0);
+    changed
+}
+
 /// A directory that is removed when the test ends.
 pub struct Directory(
     /// Its path.
