@@ -45,7 +45,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
     let mut dump = match make(jni, agent, thread, level) {
         Ok(dump) => dump,
         Err(reason) => {
-            log::warn!("no heap dump: {reason}");
+            super::log_failure("heap", &reason);
             return false;
         }
     };

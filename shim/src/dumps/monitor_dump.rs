@@ -32,7 +32,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
     let mut dump = match make(jni, agent, thread) {
         Ok(dump) => dump,
         Err(reason) => {
-            log::warn!("no monitor dump: {reason}");
+            super::log_failure("monitor", &reason);
             return false;
         }
     };

@@ -39,7 +39,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         None => return false,
         Some(Ok(bytes)) => bytes,
         Some(Err(reason)) => {
-            log::warn!("no object dump: {reason}");
+            super::log_failure("object", &reason);
             return false;
         }
     };
