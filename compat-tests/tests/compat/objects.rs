@@ -18,6 +18,7 @@ cases![
     enabled_in_a_running_vm.on(&[Gc::G1, Gc::Serial, Gc::Z]).on_every_jdk(),
     beside_another_profiler,
     reports_are_left_to_others.since(17),
+    reports_are_left_to_agents_behind_with_alloc_bytecode.since(17),
     requests,
     requests_without_the_event,
     many_requests,
@@ -135,6 +136,18 @@ fn reports_are_left_to_others(vm: &Vm<'_>) -> Result<(), String> {
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&holder)?, "sampled"])?;
     java.wait_for("holder: error=0")?;
     exact(&java.finish(0)?)
+}
+
+/// An agent of JVMTI behind the shim on the command line can have the reports with `alloc=bytecode` only.
+fn reports_are_left_to_agents_behind_with_alloc_bytecode(vm: &Vm<'_>) -> Result<(), String> {
+    let java = |settings| {
+        vm.java("Hello")?.agent("idle", "")?.settings(settings).jvmti_agent("holder", "sampled")
+    };
+    let outcome = java("alloc=auto")?.run_to(1)?;
+    ensure!(outcome.stdout.contains("holder: error=98"), "{}", outcome.stdout);
+    let outcome = java("alloc=bytecode")?.run()?;
+    ensure!(outcome.stdout.contains("holder: error=0"), "{}", outcome.stdout);
+    Ok(())
 }
 
 /// Runs an agent with these options that requests objects. Some requests are nested: the handler for an object requests
