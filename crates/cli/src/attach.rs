@@ -484,7 +484,9 @@ impl Request {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((place, false)),
             Err(error) => Err(error),
         });
-        let (place, is_ours) = created.map_err(|error| format!("/tmp/{name}: {error}"))?;
+        let (place, is_ours) = created.map_err(|error| {
+            format!("cannot create /tmp/{name}, which attaching needs: {error}")
+        })?;
         let request = Self { place, name, is_ours };
         if is_ours || request.is_of(view.process.user()) {
             return Ok(request);
