@@ -132,8 +132,11 @@ fn to_parquet(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let options =
         jvmpi_parquet::Options { host: &host, labels: &labels, partition: arguments.partition };
     let (from, file) = (&arguments.from, open(&arguments.from)?);
-    let cut = jvmpi_parquet::write(from, &file, &arguments.to, &options)
+    let mut parts = None;
+    let begins = |path: &Path| parts = Some(unfinished::Unfinished::new(path.to_owned()));
+    let cut = jvmpi_parquet::write(from, &file, &arguments.to, &options, begins)
         .map_err(|error| format!("cannot write {}: {error}", arguments.to.display()))?;
+    drop(parts);
     let problem = file.problem().or(cut.as_ref());
     if let Some(problem) = problem {
         eprintln!("jvmpi: warning: {}: {problem}", from.display());

@@ -9,7 +9,7 @@
 //! let file = File::from_bytes(text.into())?;
 //! let directory = tempfile::tempdir()?;
 //! let options = Options { host: "web-1", labels: &[], partition: false };
-//! write(Path::new("java.hprof.txt"), &file, directory.path(), &options)?;
+//! write(Path::new("java.hprof.txt"), &file, directory.path(), &options, |_| {})?;
 //! assert!(directory.path().join("profile.parquet").is_file());
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -48,7 +48,8 @@ pub struct Options<'a> {
 }
 
 /// Writes the tables of a file, with the objects of its last heap dump if it has one, into a directory. The files get
-/// their names when all are whole. Returns the reason if the heap dump is cut off.
+/// their names when all are whole; until then `begins` has got the directory to remove if the process ends. Returns the
+/// reason if the heap dump is cut off.
 ///
 /// # Errors
 /// Returns an error if the directory is not empty and there are no partitions, or if a file cannot be written.
@@ -57,6 +58,7 @@ pub fn write(
     file: &File,
     directory: &Path,
     options: &Options<'_>,
+    begins: impl FnOnce(&Path),
 ) -> io::Result<Option<Error>> {
     let profile = file.profile();
     let profile_id = profile_id(path, file, options.host);
@@ -66,6 +68,7 @@ pub fn write(
         profile_id,
     });
     let place = Place::new(directory, partition)?;
+    begins(place.unfinished());
     let host = options.partition.then_some(schema::HOST);
     let create = |schema: &Schema| Table::create(schema, host, profile_id, place.file()?);
     let mut whole = Vec::new();

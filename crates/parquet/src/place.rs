@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jvmpi_formats::planted;
 use jvmpi_formats::profile::Time;
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 /// The places of the files of one conversion. They get their names when all of them are whole, so that no reader sees
 /// half of a file.
@@ -15,12 +15,15 @@ pub struct Place {
     directory: PathBuf,
     /// True if the directory is new. It is removed if it stays empty.
     is_new: bool,
+    /// The directory of the files that are not whole yet. Spark and DuckDB ignore names that begin with a dot.
+    parts: Option<TempDir>,
     /// The folders below that of a table, and the name of the files in them; none without partitions.
     partition: Option<(String, String)>,
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
+        self.parts = None;
         if self.is_new {
             // A directory with files cannot be removed.
             let _ = fs::remove_dir(&self.directory);
@@ -46,15 +49,16 @@ impl Place {
     /// Returns the error of the file system, or an error if the directory has files or is another user's in a
     /// directory for everybody.
     pub fn new(directory: &Path, partition: Option<Partition<'_>>) -> io::Result<Self> {
-        let is_new = !directory.exists();
+        let mut is_new = false;
         if let (name, None) = planted::find(directory)? {
             fs::create_dir_all(name.parent().unwrap_or(Path::new("")))?;
             match fs::create_dir(name) {
+                Ok(()) => is_new = true,
                 // Made meanwhile by another conversion, or by another user.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     planted::find(directory)?;
                 }
-                created => created?,
+                Err(error) => return Err(error),
             }
         }
         if partition.is_none() && fs::read_dir(directory)?.next().is_some() {
@@ -67,15 +71,26 @@ impl Place {
             let file = format!("{:016x}.parquet", partition.profile_id);
             (format!("host={host}/date={date}/hour={hour}"), file)
         });
-        Ok(Self { directory: directory.to_owned(), is_new, partition })
+        let mut place = Self { directory: directory.to_owned(), is_new, parts: None, partition };
+        let parts = tempfile::Builder::new().prefix(".").suffix(".part").tempdir_in(directory)?;
+        place.parts = Some(parts);
+        Ok(place)
     }
 
-    /// Creates the file of a table under a temporary name. Spark and DuckDB ignore files whose names begin with a dot.
+    /// Returns the directory to remove if the conversion does not end.
+    pub fn unfinished(&self) -> &Path {
+        match &self.parts {
+            Some(parts) if !self.is_new => parts.path(),
+            _ => &self.directory,
+        }
+    }
+
+    /// Creates the file of a table under a temporary name.
     ///
     /// # Errors
     /// Returns the error of the file system.
     pub fn file(&self) -> io::Result<NamedTempFile> {
-        tempfile::Builder::new().prefix(".").suffix(".part").tempfile_in(&self.directory)
+        NamedTempFile::new_in(self.parts.as_ref().map_or(&*self.directory, TempDir::path))
     }
 
     /// Gives the file of a table its name. It replaces an older file of the same profile.
@@ -141,6 +156,24 @@ mod tests {
             assert_eq!(date_and_hour(Time(seconds * 1000)), (date.to_owned(), hour), "{seconds}");
         }
         date_and_hour(Time(u64::MAX));
+    }
+
+    #[test]
+    fn unfinished_directory_is_a_new_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let new = directory.path().join("new");
+        let place = Place::new(&new, None).unwrap();
+        assert_eq!(place.unfinished(), new);
+        drop((place.file().unwrap(), place));
+        assert!(!new.exists());
+
+        let partition = Partition { host: "web", started: Time(0), profile_id: 1 };
+        let place = Place::new(directory.path(), Some(partition)).unwrap();
+        let parts = place.unfinished().to_owned();
+        assert_eq!(parts.parent(), Some(directory.path()));
+        assert!(place.file().unwrap().path().starts_with(&parts));
+        drop(place);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]

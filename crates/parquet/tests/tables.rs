@@ -70,7 +70,7 @@ fn written(bytes: Vec<u8>, options: &Options<'_>) -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let out = directory.path().join("out");
     let file = File::from_bytes(bytes).unwrap();
-    assert_eq!(write(Path::new("/x/java.hprof"), &file, &out, options).unwrap(), None);
+    assert_eq!(write(Path::new("/x/java.hprof"), &file, &out, options, |_| {}).unwrap(), None);
     (directory, out)
 }
 
@@ -184,7 +184,7 @@ fn truncated_dump_is_written_up_to_there_and_says_so() {
     let bytes = whole[..whole.len() - 200].to_vec();
     let directory = TempDir::new().unwrap();
     let file = File::from_bytes(bytes).unwrap();
-    let cut = write(Path::new("java.hprof"), &file, directory.path(), &ALONE).unwrap();
+    let cut = write(Path::new("java.hprof"), &file, directory.path(), &ALONE, |_| {}).unwrap();
     let problem = file.problem().or(cut.as_ref()).expect("the file is cut off").to_string();
     let path = |table: &str| directory.path().join(format!("{table}.parquet"));
     assert!(rows(&path("profile"))[0].contains(&problem));
@@ -203,11 +203,12 @@ fn partitions_are_shared_and_conversion_can_be_repeated() {
     assert_eq!(first.iter().filter(|path| path.starts_with(&folder)).count(), 1);
     assert!(!rows(&files(&out.join("profile"))[0])[0].contains("host"));
     let file = File::from_bytes(file(3, 3)).unwrap();
-    write(Path::new("/x/java.hprof"), &file, &out, &options).unwrap();
+    write(Path::new("/x/java.hprof"), &file, &out, &options, |_| {}).unwrap();
     assert_eq!(files(&out), first);
     assert_eq!(rows(&files(&out.join("instances"))[0]).len(), 3);
-    write(Path::new("/y/java.hprof"), &file, &out, &options).unwrap();
-    write(Path::new("/x/java.hprof"), &file, &out, &Options { host: "web-2", ..options }).unwrap();
+    write(Path::new("/y/java.hprof"), &file, &out, &options, |_| {}).unwrap();
+    write(Path::new("/x/java.hprof"), &file, &out, &Options { host: "web-2", ..options }, |_| {})
+        .unwrap();
     assert_eq!(files(&out).len(), 3 * first.len());
     assert!(files(&out).iter().all(|file| fs::metadata(file).unwrap().mode() & 0o777 == 0o600));
 }
@@ -218,14 +219,14 @@ fn directory_with_files_is_refused_and_stays_as_it_is() {
     fs::write(directory.path().join("mine"), "precious").unwrap();
     let file = File::from_bytes(file(2, 3)).unwrap();
     let path = Path::new("java.hprof");
-    let error = write(path, &file, directory.path(), &ALONE).unwrap_err();
+    let error = write(path, &file, directory.path(), &ALONE, |_| {}).unwrap_err();
     assert!(error.to_string().contains("is not empty"), "{error}");
     assert_eq!(files(directory.path()), [directory.path().join("mine")]);
 
     // A table that cannot get its name leaves no other file behind under a temporary name.
     let options = Options { partition: true, ..ALONE };
     symlink("/nonexistent/x", directory.path().join("sample")).unwrap();
-    assert!(write(path, &file, directory.path(), &options).is_err());
+    assert!(write(path, &file, directory.path(), &options, |_| {}).is_err());
     let left = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(left.into_iter().all(|name| !name.to_string_lossy().ends_with(".part")));
 }
