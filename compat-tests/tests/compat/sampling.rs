@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use compat_tests::report::Report;
 use compat_tests::run::{Launch, Outcome, Vm};
 use compat_tests::{build, jdk, text};
 
@@ -252,21 +251,31 @@ fn stacks_have_only_calls_that_the_program_makes(vm: &Vm<'_>) -> Result<(), Stri
         return Ok(());
     }
     for compiler in ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1"] {
-        let java = vm.java("CallGraph")?.argument(&(CALLERS.len() - 1).to_string()).flag(compiler);
-        let java =
-            java.flag("-XX:CompileCommand=quiet").flag("-XX:CompileCommand=dontinline,CallGraph.*");
-        let outcome = java.agent("stepping", "class=CallGraph")?.run()?;
-        equal("last line", outcome.stdout.lines().last(), Some("done"))?;
-        stacks_are_possible(outcome.report()).map_err(|e| format!("{compiler}: {e}"))?;
+        let mut wrong = wrong_stacks(vm, compiler)?;
+        if !wrong.is_empty() {
+            // While an exception is thrown, HotSpot itself once in a thousand times gives a wrong stack. A fault shows at
+            // the same instruction in each run.
+            let again = wrong_stacks(vm, compiler)?;
+            wrong.retain(|place, _| again.contains_key(place));
+        }
+        let lines: Vec<_> = wrong.into_values().flatten().collect();
+        ensure!(lines.is_empty(), "{compiler}: wrong stacks:\n{}", lines.join("\n"));
     }
     Ok(())
 }
 
-/// Each instruction was sampled more than once: while an exception is thrown, HotSpot itself once in a thousand times gives a
-/// wrong stack, which is another one the next time.
-fn stacks_are_possible(report: &Report) -> Result<(), String> {
+/// Returns the samples with a wrong stack, by method and offset.
+fn wrong_stacks(
+    vm: &Vm<'_>,
+    compiler: &str,
+) -> Result<BTreeMap<(String, i64), Vec<String>>, String> {
+    let java = vm.java("CallGraph")?.argument(&(CALLERS.len() - 1).to_string()).flag(compiler);
+    let java =
+        java.flag("-XX:CompileCommand=quiet").flag("-XX:CompileCommand=dontinline,CallGraph.*");
+    let outcome = java.agent("stepping", "class=CallGraph")?.run()?;
+    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
     let (mut methods, mut samples, mut wrong) = (BTreeSet::new(), 0, BTreeMap::new());
-    for sample in report.lines("sample") {
+    for sample in outcome.report().lines("sample") {
         let method = sample.text("method")?;
         let stack: Vec<_> = sample.text("stack")?.split(';').collect();
         let ours: Vec<_> = stack.iter().map(|name| name.strip_prefix("CallGraph.")).collect();
@@ -275,17 +284,15 @@ fn stacks_are_possible(report: &Report) -> Result<(), String> {
             callers.is_some_and(|(_, callers)| call[1].is_some_and(|name| callers.contains(&name)))
         };
         if ours.last() != Some(&Some("main")) || !ours.windows(2).all(is_possible) {
-            wrong.entry((method, sample.int("offset")?)).or_insert_with(Vec::new).push(sample);
+            let place = (method.to_owned(), sample.int("offset")?);
+            wrong.entry(place).or_insert_with(Vec::new).push(sample.to_string());
         }
-        methods.insert(method);
+        methods.insert(method.to_owned());
         samples += 1;
     }
     equal("sampled methods", methods.len(), CALLERS.len() - 1)?;
     ensure!(samples > 400, "{samples} samples");
-    wrong.retain(|_, samples| samples.len() > 1);
-    let lines = wrong.values().flatten().map(|sample| format!("\n{sample}"));
-    ensure!(wrong.is_empty(), "wrong stacks:{}", lines.collect::<String>());
-    Ok(())
+    Ok(wrong)
 }
 
 /// A native method is in `ppoll` most of the time, with samplers that suspend and that do not, on a platform thread and
