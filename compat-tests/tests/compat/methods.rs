@@ -652,7 +652,8 @@ fn virtual_threads_that_wait(vm: &Vm<'_>) -> Result<(), String> {
     counted(&outcome, &["entries", "exits"])
 }
 
-/// Also while a virtual thread leaves its carrier at a monitor, of which nobody is notified.
+/// The call trace of METHOD_ENTRY begins with the entered method. A virtual thread that leaves its carrier at a monitor does
+/// so without a notice.
 fn entered_method_of_virtual_thread_is_on_top(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(21, "VirtualCalls")?.agent("methods", "events=1,tops=1,count=0")?;
     let outcome = java.settings("virtual=carrier").run()?;

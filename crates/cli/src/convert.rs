@@ -16,8 +16,9 @@ use std::process::ExitCode;
 ///
 /// The input is an HPROF file, text or binary, or a JFR file, which JVMs and async-profiler write. The name of the
 /// output selects the format: .txt (HPROF text), .hprof (HPROF binary), .collapsed (one stack per line), .svg (a
-/// flame graph), .pb.gz (for pprof), .json (for speedscope), .jfr (for JDK Mission Control and others) or .html (a report, as jvmpi report writes it). With .parquet or --to parquet, the output is a
-/// directory of tables in Parquet files for SQL, with the objects of a heap dump.
+/// flame graph), .pb.gz (for pprof), .json (for speedscope), .jfr (for JDK Mission Control and others) or .html (a
+/// report, as jvmpi report writes it). With .parquet or --to parquet, the output is a directory of tables in Parquet
+/// files for SQL, with the objects of a heap dump.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  jvmpi convert java.hprof.txt profile.svg\n  jvmpi convert heap.hprof --to parquet heap"

@@ -178,7 +178,7 @@ fn jdk_reads_what_is_written() {
 }
 
 #[test]
-fn what_a_jvm_records_is_read_as_by_the_jdk() {
+fn recordings_of_a_jvm_are_read_as_by_the_jdk() {
     let path = file("recorded.jfr");
     java(&[path.to_str().unwrap(), "record"]);
     let jdk = of_jdk(&path);
@@ -233,7 +233,7 @@ fn events_are_few_and_stand_for_the_same_time() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said() {
+fn unreadable_recordings_name_the_fault() {
     let fault =
         |bytes: &[u8]| File::from_bytes(bytes.to_vec()).unwrap().problem().unwrap().to_string();
     let mut bytes = Vec::new();

@@ -29,7 +29,7 @@ struct State {
     outcome: Outcome,
 }
 
-/// What became of the requests.
+/// The outcome of the requests.
 #[derive(Clone, Default)]
 pub struct Outcome {
     /// The number of requests that the store has taken.

@@ -49,7 +49,7 @@ pub struct BinaryWriter<W> {
     added: u32,
     /// The classes of arrays by those of their elements.
     array_classes: FxHashMap<ObjectId, ObjectId>,
-    /// Those of them that are not in the profile, before the class of the elements.
+    /// The classes of arrays that are not in the profile, each with the class of its elements.
     added_array_classes: Vec<(ObjectId, ObjectId)>,
     /// The loaders of the classes in heap dumps.
     loaders: FxHashMap<ObjectId, ObjectId>,

@@ -49,7 +49,7 @@ pub fn read(bytes: &[u8], profile: &mut Profile) -> Result<(), Error> {
     problem.map_or(Ok(()), Err)
 }
 
-/// Adds the samples of a chunk, of which the events begin at `at`.
+/// Adds the samples of a chunk whose events begin at `at`.
 fn chunk(bytes: &[u8], at: usize, header: &Header, rows: &mut Rows, profile: &mut Profile) {
     // The metadata is behind the events that it describes, and constants are everywhere.
     let (mut metadata, mut constants) = (None, Vec::new());

@@ -21,7 +21,7 @@ const MOST: u64 = 1_000_000;
 /// The time for which an event stands if CPU time was measured.
 const PERIOD: u64 = 1_000_000;
 
-/// The kinds of frames, of which the last is that of native methods.
+/// The kinds of frames. The last one is that of native methods.
 const FRAMES: [&str; 3] = ["Interpreted", "JIT compiled", NATIVE];
 
 /// The JVM that was profiled.
@@ -73,7 +73,7 @@ pub fn write(profile: &Profile, jvm: Option<Jvm<'_>>, out: &mut dyn Write) -> io
     [metadata, constants, chunk.events].iter().try_for_each(|part| out.write_all(part))
 }
 
-/// Writes a number in at most nine bytes, of which the last has eight bits.
+/// Writes a number in at most nine bytes: seven bits in each, and eight in the ninth.
 fn varint(out: &mut Vec<u8>, mut value: u64) {
     for _ in 0..8 {
         if value < 0x80 {

@@ -136,7 +136,7 @@ impl Turns {
         }
     }
 
-    /// Gives up the turn of the thread, until its next record.
+    /// Passes on the turn of the thread until its next record.
     pub fn release(&self, me: usize) {
         self.leave(&mut self.lock(), me);
     }
