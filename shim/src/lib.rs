@@ -4,21 +4,15 @@
 //! IDs in the modules below, to `notify`, which calls the agent. A call by an agent has one path: from `table` to
 //! the modules below. `docs/explanation/architecture.md` has the modules and their order.
 
-mod boundary;
 mod classes;
 mod dumps;
 mod gc;
 mod instrument;
-mod jvm;
 mod load;
-mod lock;
-mod logging;
 #[cfg(feature = "model")]
 mod models;
 mod notify;
-mod platform;
 mod records;
-mod suspending;
 mod suspension;
 mod sync;
 mod table;
@@ -28,10 +22,14 @@ mod translate;
 #[cfg(all(feature = "model", not(test)))]
 compile_error!("with the feature `model` only the unit tests can be built");
 
-use boundary::guard;
 use jni_sys::{JNI_ERR, JNI_OK, JavaVM, jint};
+use jvm::boundary::guard;
 use jvmpi_sys::JVMPI_Interface;
 use std::ffi::{c_char, c_void};
+
+#[cfg(all(debug_assertions, not(test)))]
+#[global_allocator]
+static CHECKED: jvm::suspending::Checked = jvm::suspending::Checked;
 
 /// JVMTI's entry point for `-agentpath:/path/libjvmpi.so[=agent[:options]]`.
 ///
@@ -70,7 +68,7 @@ pub unsafe extern "system" fn Agent_OnUnload(_vm: *mut JavaVM) {
     guard((), load::at_end);
 }
 
-jvm::caller::with_return_address! {
+jvm::with_return_address! {
     /// Returns the JVMPI interface to a program that embeds the VM; see `jvmpi.h`.
     ///
     /// # Safety

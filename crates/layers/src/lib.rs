@@ -40,5 +40,4 @@
 
 pub mod check;
 pub mod layer;
-mod thread_local_word;
 pub mod trace;

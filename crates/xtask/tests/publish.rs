@@ -20,9 +20,10 @@ const MANIFESTS: [&str; 3] =
 const PUBLIC: [&str; 6] =
     ["jvmpi", "jvmpi-classfile", "jvmpi-cli", "jvmpi-formats", "jvmpi-jvmti-sys", "jvmpi-sys"];
 /// The crates that are published only because one of [`PUBLIC`] needs them. Their manifests say so.
-const INTERNAL: [&str; 6] = [
+const INTERNAL: [&str; 7] = [
     "jvmpi-conformance",
     "jvmpi-cpu-timeout",
+    "jvmpi-jvm",
     "jvmpi-layers",
     "jvmpi-parquet",
     "jvmpi-report",

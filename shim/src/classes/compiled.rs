@@ -1,8 +1,8 @@
 //! The compiled code that was announced to agents.
 
-use crate::lock::Map;
 use crate::records::agents::{Agent, AgentSet};
 use jni_sys::jmethodID;
+use jvm::lock::Map;
 use std::sync::LazyLock;
 
 /// For each code address, the method, and the agents to which the code was announced.

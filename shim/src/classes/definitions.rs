@@ -6,9 +6,9 @@
 
 use super::method_numbers;
 use crate::classes;
-use crate::jvm::{self, Jni};
 use crate::records::class;
 use jni_sys::jclass;
+use jvm::Jni;
 use std::cell::RefCell;
 use std::mem;
 use std::ops::Range;

@@ -3,10 +3,10 @@
 
 use super::methods::{self, Method};
 use crate::classes;
-use crate::jvm::{self, Jni};
-use crate::lock::Map;
 use crate::records::class::Class;
 use jni_sys::{jint, jmethodID};
+use jvm::Jni;
+use jvm::lock::Map;
 use jvmpi_sys::jobjectID;
 use std::ptr;
 use std::sync::{Arc, LazyLock};

@@ -7,14 +7,14 @@
 //! call whose end was missed (`calls`). The numbers are reused once no thread needs them.
 
 use super::methods;
-use crate::jvm::{self, Jni};
-use crate::lock::Lock;
 use crate::records::class::Class;
 use crate::records::construction::Beginning;
 use crate::records::numbered::AppendOnly;
 use crate::records::numbered::Runs;
 use crate::threads;
 use jni_sys::jmethodID;
+use jvm::Jni;
+use jvm::lock::Lock;
 use std::collections::HashSet;
 use std::mem::MaybeUninit;
 use std::ops::Range;

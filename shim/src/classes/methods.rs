@@ -1,10 +1,10 @@
 //! Methods. A method's ID is its `jmethodID`; CLASS_LOAD of its class defines it.
 
 use crate::classes;
-use crate::jvm::{self, Jni, Jvmti};
-use crate::lock::Map;
 use crate::records::class::Class;
 use jni_sys::{jclass, jint, jmethodID};
+use jvm::lock::Map;
+use jvm::{Jni, Jvmti};
 use jvmpi_classfile::{Instructions, access, opcode};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};

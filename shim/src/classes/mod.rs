@@ -11,15 +11,15 @@ pub mod seen_frames;
 pub mod stopped;
 pub mod unloading;
 
-use crate::jvm::{self, Error, FieldId, Jni, Result, WeakRef, internals};
-use crate::lock::{Map, Memo};
 use crate::records::class::{self, Class, Instances, name_in_signature};
 use crate::records::tags::{self, Kind};
-use crate::suspending;
 use crate::suspension;
 use crate::sync::tagging;
 use crate::threads;
 use jni_sys::{jclass, jint, jobject, jvalue};
+use jvm::lock::{Map, Memo};
+use jvm::suspending;
+use jvm::{Error, FieldId, Jni, Result, WeakRef, internals};
 use jvmpi_jvmti_sys::JVMTI_ERROR_INVALID_CLASS;
 use jvmpi_sys::*;
 use std::ffi::CStr;

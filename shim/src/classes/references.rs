@@ -1,9 +1,9 @@
 //! The JNI global references that were announced to agents.
 
-use crate::lock::Map;
 use crate::records::agents::{Agent, AgentSet};
 use crate::sync::tagging;
 use jni_sys::jobject;
+use jvm::lock::Map;
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::LazyLock;

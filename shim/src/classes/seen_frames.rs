@@ -1,8 +1,8 @@
 //! A per-thread cache of frames, because call traces contain the same frames again and again.
 
 use super::methods::{self, Method};
-use crate::jvm::Jni;
 use jni_sys::jint;
+use jvm::Jni;
 use jvmpi_jvmti_sys::jvmtiFrameInfo;
 use std::cell::Cell;
 use std::sync::Arc;

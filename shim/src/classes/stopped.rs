@@ -4,14 +4,14 @@
 //! code and no Java code, and allocates nothing in the Java heap (`suspending`), so it waits for no other thread.
 
 use crate::classes;
-use crate::jvm::{self, GlobalRef, Jni, LARGE_FRAME, capabilities, virtual_threads};
-use crate::platform::cpu_clock;
 use crate::records::virtual_thread;
-use crate::suspending::{self, Suspending};
 use crate::suspension::can_suspend::{self, Borrowed};
 use crate::sync::tagging;
 use crate::sync::vm_locks::{self, ForSuspending};
 use crate::threads::{self, Thread};
+use jvm::platform::cpu_clock;
+use jvm::suspending::{self, Suspending};
+use jvm::{GlobalRef, Jni, LARGE_FRAME, capabilities, virtual_threads};
 use jvmpi_jvmti_sys::{JVMTI_ERROR_WRONG_PHASE, jthread};
 use std::collections::HashSet;
 use std::sync::Arc;

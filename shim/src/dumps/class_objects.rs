@@ -2,11 +2,11 @@
 //! of the class. It omits the fields of `java.lang.Class`: names, members known to reflection, annotations. The shim
 //! puts these objects into one array before the walk, so that the walk visits them too.
 
-use crate::jvm::{self, FieldId, Jni, Result};
 use crate::records::class::Class;
 use crate::records::ids;
 use crate::threads;
 use jni_sys::{jclass, jint, jobject};
+use jvm::{FieldId, Jni, Result};
 use jvmpi_formats::dump::Id;
 use std::ptr;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Determines the positions of a class's fields in dumps.
 
 use crate::classes;
-use crate::jvm::{self, Error, FieldId, Jni, Result};
 use crate::records::class::{self, Class, Instances};
 use crate::records::layout::{Declared, Layout, Objects, Own};
 use jni_sys::jclass;
+use jvm::{Error, FieldId, Jni, Result};
 use jvmpi_formats::dump::Type;
 use jvmpi_jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
 use std::sync::Arc;

@@ -5,10 +5,10 @@
 //! used no CPU time in between has not run, so its snapshot is still valid. Otherwise the dump starts again.
 
 use crate::gc::lookup;
-use crate::jvm::{self, Jni, thread_snapshot};
 use crate::suspension::executing::cpu_time;
 use crate::threads::{self, Thread};
 use jni_sys::jobject;
+use jvm::{Jni, thread_snapshot};
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;
 use jvmpi_sys::jobjectID;
 use std::cell::{Cell, RefCell};

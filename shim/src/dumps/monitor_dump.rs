@@ -7,8 +7,6 @@ use crate::classes::{self, Linking};
 use crate::gc::gate::NoGc;
 use crate::gc::heap_walk;
 use crate::gc::lookup;
-use crate::jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
-use crate::jvm::{self, Jni, LARGE_FRAME, virtual_threads};
 use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::ids::{Supply, Tag};
@@ -18,6 +16,8 @@ use crate::threads::{self, Thread};
 use crate::translate::announce;
 use crate::translate::frames::hidden_frames;
 use jni_sys::{jint, jlong, jobject};
+use jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
+use jvm::{Jni, LARGE_FRAME, virtual_threads};
 use jvmpi_formats::dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jvmpi_jvmti_sys::{
     JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT,

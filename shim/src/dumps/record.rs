@@ -1,10 +1,11 @@
 //! The dump record of one object, read field by field. Agents request many of them, and each JVMTI
 //! heap walk would stop the world.
 
-use crate::jvm::heap::Primitive;
-use crate::jvm::{Error, FieldId, Holder, Jni, Result};
+use super::walk::value_of;
 use crate::records::layout::{Fields, Layout, Objects};
 use jni_sys::{jint, jobject};
+use jvm::heap::Primitive;
+use jvm::{Error, FieldId, Holder, Jni, Result};
 use jvmpi_formats::dump::{
     Buffer, Class as ClassRecord, Full, HeapWriter, ID, Id, Level, Type, Value,
 };
@@ -16,10 +17,8 @@ pub struct Reader<F> {
     pub name: F,
 }
 
-impl From<Full> for Error {
-    fn from(_: Full) -> Self {
-        Self(JVMTI_ERROR_OUT_OF_MEMORY)
-    }
+fn out_of_memory(_: Full) -> Error {
+    Error(JVMTI_ERROR_OUT_OF_MEMORY)
 }
 
 impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
@@ -41,7 +40,7 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
     fn instance(&mut self, object: jobject, id: Id, class: Id, fields: &Fields) -> Result<Buffer> {
         let length = fields.length(Level::Values);
         let mut writer = writer(length)?;
-        let place = writer.instance(id, class, length as u32)?;
+        let place = writer.instance(id, class, length as u32).map_err(out_of_memory)?;
         for (field, of_type, offset) in fields.iter() {
             writer.set(place, offset, self.field(Holder::Object(object), field, of_type)?);
         }
@@ -51,7 +50,7 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
     fn references(&mut self, array: jobject, id: Id, element: Id) -> Result<Buffer> {
         let length = self.jni.array_length(array);
         let mut writer = writer(length as usize * ID)?;
-        let place = writer.objects(id, element, length as u32)?;
+        let place = writer.objects(id, element, length as u32).map_err(out_of_memory)?;
         for index in 0..length {
             let value = self.name_once(self.jni.array_element(array, index))?;
             writer.set(place, index as usize * ID, Value::Reference(value));
@@ -62,7 +61,8 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
     fn primitives(&mut self, array: jobject, id: Id, of_type: Type) -> Result<Buffer> {
         let length = self.jni.array_length(array) as usize;
         let mut writer = writer(length * of_type.width())?;
-        let place = writer.primitives_to_be_set(id, of_type, length as u32)?;
+        let place =
+            writer.primitives_to_be_set(id, of_type, length as u32).map_err(out_of_memory)?;
         let mut elements = [0; 1024];
         let mut done = 0;
         while done < length {
@@ -94,9 +94,10 @@ impl<F: FnMut(jobject) -> Result<Id>> Reader<F> {
         }
         let record =
             ClassRecord { loader, signers, protection_domain, ..layout.class_record(id, &statics) };
-        let buffer = Buffer::with_capacity(HeapWriter::class_length(&record))?;
+        let buffer =
+            Buffer::with_capacity(HeapWriter::class_length(&record)).map_err(out_of_memory)?;
         let mut writer = HeapWriter::new(buffer, Level::Values);
-        writer.class(&record)?;
+        writer.class(&record).map_err(out_of_memory)?;
         Ok(writer.finish())
     }
 
@@ -129,18 +130,18 @@ pub fn mirror(id: Id, meta: Id, layout: &Layout) -> Result<Buffer> {
     };
     let length = fields.length(Level::Values);
     let mut writer = writer(length)?;
-    writer.instance(id, meta, length as u32)?;
+    writer.instance(id, meta, length as u32).map_err(out_of_memory)?;
     Ok(writer.finish())
 }
 
 /// Returns a writer for the record of an object with this many bytes of values.
-fn writer(values: usize) -> std::result::Result<HeapWriter, Full> {
-    let buffer = Buffer::with_capacity(HeapWriter::HEAD + values)?;
+fn writer(values: usize) -> Result<HeapWriter> {
+    let buffer = Buffer::with_capacity(HeapWriter::HEAD + values).map_err(out_of_memory)?;
     Ok(HeapWriter::new(buffer, Level::Values))
 }
 
 fn primitive(value: Option<Primitive>) -> Result<Value> {
-    value.map(Value::from).ok_or(Error(JVMTI_ERROR_INTERNAL))
+    value.map(value_of).ok_or(Error(JVMTI_ERROR_INTERNAL))
 }
 
 /// Returns the bytes of the numbers in memory order.

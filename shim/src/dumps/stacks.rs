@@ -1,12 +1,12 @@
 //! The call traces of a dump: those of all live threads at one moment.
 
 use super::stop_the_world::SuspendedThread;
-use crate::jvm::Jni;
 use crate::records::agents::Agent;
 use crate::threads::Thread;
 use crate::translate::announce::{self, ClassFor};
 use crate::translate::frames::Resolver;
 use jni_sys::jint;
+use jvm::Jni;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
 
 /// Call traces whose methods and threads are announced to an agent.

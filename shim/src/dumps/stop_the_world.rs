@@ -2,11 +2,11 @@
 //! states.
 
 use crate::classes::stopped::Stopped;
-use crate::jvm::{self, Jni};
 use crate::suspension::thread_status;
 use crate::threads::Thread;
 use crate::translate::frames::Frame;
 use jni_sys::jint;
+use jvm::Jni;
 use jvmpi_jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 use std::ptr;

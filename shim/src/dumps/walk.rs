@@ -5,14 +5,14 @@
 //! walk keeps only the tag of an object, and the length of an array until it is visited. Classes are
 //! different: their parts are gathered and written at the end.
 
-use crate::jvm::Error;
-use crate::jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
 use crate::records::agents::Agent;
 use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Supply, Tag};
 use crate::records::layout::{Layout, Objects};
 use crate::translate::heap_objects::Unannounced;
 use jni_sys::jint;
+use jvm::Error;
+use jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
 use jvmpi_formats::dump::{
     Buffer, Class as ClassRecord, Frame, Full, HeapWriter, ID, Id, Level, Listed, Place,
     Root as RootRecord, Type, Value,
@@ -562,18 +562,17 @@ fn id_in(tag: i64) -> Id {
     Tag::from_raw(tag).id().addr()
 }
 
-impl From<Primitive> for Value {
-    fn from(value: Primitive) -> Self {
-        match value {
-            Primitive::Boolean(value) => Self::Boolean(value),
-            Primitive::Byte(value) => Self::Byte(value),
-            Primitive::Char(value) => Self::Char(value),
-            Primitive::Short(value) => Self::Short(value),
-            Primitive::Int(value) => Self::Int(value),
-            Primitive::Long(value) => Self::Long(value),
-            Primitive::Float(value) => Self::Float(value),
-            Primitive::Double(value) => Self::Double(value),
-        }
+/// Returns the value as the dump has it.
+pub fn value_of(value: Primitive) -> Value {
+    match value {
+        Primitive::Boolean(value) => Value::Boolean(value),
+        Primitive::Byte(value) => Value::Byte(value),
+        Primitive::Char(value) => Value::Char(value),
+        Primitive::Short(value) => Value::Short(value),
+        Primitive::Int(value) => Value::Int(value),
+        Primitive::Long(value) => Value::Long(value),
+        Primitive::Float(value) => Value::Float(value),
+        Primitive::Double(value) => Value::Double(value),
     }
 }
 
@@ -609,9 +608,9 @@ impl Visitor for Walk<'_> {
     fn field(&mut self, edge: Edge, tag: i64, value: Primitive) -> Next {
         let id = id_in(tag);
         match edge {
-            Edge::Static(index) => self.set_static(id, index, value.into()),
+            Edge::Static(index) => self.set_static(id, index, value_of(value)),
             Edge::Field(index) if id != self.passed_over => {
-                let set = self.set_field(id, index, value.into()).map(|()| Next::Follow);
+                let set = self.set_field(id, index, value_of(value)).map(|()| Next::Follow);
                 return self.go_on(set);
             }
             _ => {}

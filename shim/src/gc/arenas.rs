@@ -7,7 +7,6 @@
 
 use super::deaths;
 use crate::classes;
-use crate::jvm;
 use crate::records::announced::Announced;
 use crate::records::ids::{self, Tag};
 use crate::sync::bounded_wait;

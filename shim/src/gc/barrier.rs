@@ -1,8 +1,8 @@
 //! A memory barrier that the kernel runs on all threads, instead of one barrier per event.
 
-use crate::jvm::internals;
-use crate::platform::membarrier;
-use crate::platform::sync::atomic::{self, Ordering, compiler_fence};
+use jvm::internals;
+use jvm::platform::membarrier;
+use jvm::platform::sync::atomic::{self, Ordering, compiler_fence};
 use std::sync::OnceLock;
 use std::thread;
 

@@ -7,13 +7,13 @@
 
 use super::deaths::{REPORTER, WAKE, due, make_sentinel, reports_later, take_signs};
 use super::gc_counts;
-use crate::jvm::{self, Jni};
-use crate::lock::{Condition, Lock};
-use crate::platform::os_thread::os_thread;
 use crate::records::pauses::{self, Pauses};
 use crate::records::thread::Thread;
 use crate::sync::bounded_wait::BoundedWait;
 use crate::threads;
+use jvm::Jni;
+use jvm::lock::{Condition, Lock};
+use jvm::platform::os_thread::os_thread;
 use jvmpi_jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
@@ -230,7 +230,7 @@ pub fn between<R>(f: impl FnOnce() -> R) -> R {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::scheduling::is_asleep;
+    use jvm::platform::scheduling::is_asleep;
     use std::hint;
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU32;

@@ -14,12 +14,12 @@
 //! followed by a new sentinel, even if the last one is not dead.
 
 use super::gc_counts;
-use crate::jvm::{self, Jni};
-use crate::lock::{Condition, Lock, Locked};
-use crate::platform::os_thread::os_thread;
 use crate::records::pauses::{self, Pauses};
 use crate::records::tags::{self, Kind};
 use crate::threads;
+use jvm::Jni;
+use jvm::lock::{Condition, Lock, Locked};
+use jvm::platform::os_thread::os_thread;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;

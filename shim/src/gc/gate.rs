@@ -10,14 +10,14 @@
 //! its thread has a reference to it, so the object's ID does not die.
 
 use super::{barrier, collections};
-use crate::lock::{Condition, Lock};
-use crate::platform::os_thread::os_thread;
-use crate::platform::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
 use crate::records::in_flight::{Passage, TrackedPassage};
 use crate::records::registry;
 use crate::records::thread::Thread;
 use crate::records::{pauses, phase};
 use crate::sync::bounded_wait::BoundedWait;
+use jvm::lock::{Condition, Lock};
+use jvm::platform::os_thread::os_thread;
+use jvm::platform::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);

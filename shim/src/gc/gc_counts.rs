@@ -7,8 +7,8 @@
 //! collector and a counter of collections. ZGC and Shenandoah pause several times per cycle. With them the death of a
 //! sentinel shows a collection (`deaths`).
 
-use crate::jvm::{self, internals, own_memory, vm_structs};
-use crate::lock::Lock;
+use jvm::lock::Lock;
+use jvm::{internals, own_memory, vm_structs};
 use std::fs;
 use std::sync::OnceLock;
 

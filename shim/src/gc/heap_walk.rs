@@ -5,10 +5,10 @@
 
 use super::deaths;
 use crate::classes::stopped::Stopped;
-use crate::jvm::heap::Visitor;
-use crate::jvm::{self, Jni, Jvmti, virtual_threads};
-use crate::suspending;
 use crate::threads::{self, Thread};
+use jvm::heap::Visitor;
+use jvm::suspending;
+use jvm::{Jni, Jvmti, virtual_threads};
 
 /// Suspends the other threads if necessary, walks, and resumes them.
 ///

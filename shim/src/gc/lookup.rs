@@ -6,10 +6,6 @@
 
 use super::{deaths, heap_walk};
 use crate::classes;
-use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
-use crate::jvm::{self, Jni, LARGE_FRAME, WeakRef};
-use crate::lock::{Lock, Memo};
-use crate::platform::cpu_clock;
 use crate::records::ids::Tag;
 use crate::records::pauses;
 use crate::records::registry;
@@ -17,6 +13,10 @@ use crate::records::{ids, phase};
 use crate::sync::tagging;
 use crate::threads;
 use jni_sys::{jint, jlong, jobject};
+use jvm::heap::{Edge, Next, Object, Referrer, Visitor};
+use jvm::lock::{Lock, Memo};
+use jvm::platform::cpu_clock;
+use jvm::{Jni, LARGE_FRAME, WeakRef};
 use jvmpi_jvmti_sys::{JVMTI_EVENT_OBJECT_FREE, JVMTI_HEAP_FILTER_UNTAGGED};
 use jvmpi_sys::jobjectID;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Reads and replaces the class files of loaded classes.
 
 use super::retransformation::each;
-use crate::boundary::guard;
 use crate::classes;
-use crate::jvm::{self, ClassFileHook, Error, Jni, Result};
 use crate::records::class::{self, name_in_signature};
 use crate::threads;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
+use jvm::boundary::guard;
+use jvm::{ClassFileHook, Error, Jni, Result};
 use jvmpi_classfile::builder::ClassBuilder;
 use jvmpi_jvmti_sys::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};
 use std::cell::{Cell, RefCell};

@@ -13,12 +13,12 @@
 //! for that monitor, because the owner may wait for a lock that this thread holds. So the record is made while the
 //! monitor is held anyway: when the loader defines a class.
 
-use crate::jvm::{self, GlobalRef, Jni};
-use crate::lock::Memo;
 use crate::records::tracker::{BINARY_NAME, NAME};
 use crate::sync::tagging;
 use crate::threads;
 use jni_sys::{jclass, jobject, jvalue};
+use jvm::lock::Memo;
+use jvm::{GlobalRef, Jni};
 use jvmpi_classfile::{ClassFile, Editor, Kind, Method};
 use std::collections::HashMap;
 

@@ -5,8 +5,8 @@
 //! is left unchanged before it reaches the limit.
 
 use crate::classes;
-use crate::jvm::{self, Jni};
 use jni_sys::jclass;
+use jvm::Jni;
 use jvmpi_classfile::ClassFile;
 
 /// The first JDK that checks the limit.

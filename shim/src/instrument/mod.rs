@@ -15,15 +15,15 @@ pub mod tracker;
 mod transitions;
 mod versions;
 
-use crate::boundary::guard;
 use crate::classes::definitions::{self, Definition};
 use crate::classes::{self, method_numbers};
-use crate::jvm::{self, ClassFileHook, Jni};
-use crate::lock::Lock;
 use crate::records::class::Class;
 use crate::records::virtual_thread;
 use crate::threads;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
+use jvm::boundary::guard;
+use jvm::lock::Lock;
+use jvm::{ClassFileHook, Jni};
 use jvmpi_classfile::{ClassFile, Editor};
 use jvmpi_jvmti_sys::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 pub use reports::{Calls, Reports};

@@ -1,9 +1,9 @@
 //! Retransforms loaded classes, so that they are rewritten.
 
 use crate::classes;
-use crate::jvm::{self, Error, GlobalRef, Jni};
 use crate::records::class::{self, Class};
 use jni_sys::{jclass, jint, jmethodID};
+use jvm::{Error, GlobalRef, Jni};
 use jvmpi_classfile::access;
 use jvmpi_jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
 use std::time::Instant;

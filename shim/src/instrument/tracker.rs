@@ -3,9 +3,9 @@
 //!
 //! The boot loader defines it, so that every class can name it. It is never shown to agents.
 
-use crate::jvm::{GlobalRef, Jni};
 use crate::records::tracker::{self, BINDERS, CONTENDED, NAME, UNBOUND};
 use jni_sys::{JNINativeMethod, jclass};
+use jvm::{GlobalRef, Jni};
 use jvmpi_classfile::builder::{Body, ClassBuilder};
 use jvmpi_classfile::{access, opcode};
 use std::ffi::{CStr, c_void};

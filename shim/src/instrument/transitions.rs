@@ -3,9 +3,9 @@
 //! The scheduler notifies the VM where a transition begins and ends; rewriting makes it notify the shim
 //! too.
 
-use crate::jvm::{self, internals};
 use crate::records::tracker::NAME;
 use crate::threads;
+use jvm::internals;
 use jvmpi_classfile::{ClassFile, Editor, Instruction, Method, opcode};
 use std::mem::MaybeUninit;
 use std::ptr;

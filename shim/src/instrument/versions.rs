@@ -6,7 +6,6 @@
 //! numbers of local variables. So each rewritten version has 1 or 2 unused ones, alternately. The original version has
 //! none.
 
-use crate::jvm;
 use jni_sys::{jclass, jmethodID};
 use jvmpi_classfile::{ClassFile, Method};
 

@@ -2,13 +2,13 @@
 
 use super::layers::topmost_table;
 use super::library::AgentLibrary;
-use crate::lock::Lock;
-use crate::platform::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
 use crate::records::agents::{self, Agent};
 use crate::records::phase::{self, Phase};
 use crate::table;
 use crate::threads;
 use jni_sys::{JNI_ERR, JNI_EVERSION, JNIEnv, jint};
+use jvm::lock::Lock;
+use jvm::platform::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
 use jvmpi_settings::AgentOptions;
 use jvmpi_sys::{JVMPI_CPU_SAMPLING_1, JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use std::cell::Cell;

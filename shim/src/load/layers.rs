@@ -1,6 +1,5 @@
 //! Puts the layers that the settings ask for between an agent and its table.
 
-use crate::jvm;
 use crate::records::agents::{Agent, MAX_AGENTS};
 use jvmpi_layers::check::Check;
 use jvmpi_layers::layer;

@@ -2,7 +2,7 @@
 //!
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
-use crate::platform::dynamic_loader::{self, path_of, symbol_in};
+use jvm::platform::dynamic_loader::{self, path_of, symbol_in};
 use jvmpi_settings::library::{EXECUTABLE_STACK, NeededSymbol, ON_LOAD, without_executable_stack};
 pub use jvmpi_settings::library::{Instead, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
@@ -171,7 +171,7 @@ fn unloadable(path: &Path, message: OsString) -> LibraryError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::dynamic_loader::library_of;
+    use jvm::platform::dynamic_loader::library_of;
     use jvmpi_settings::library::testing::{
         AGENT, Directory, complaint, elf_header, without_stack_header,
     };

@@ -8,17 +8,17 @@ mod library;
 mod on_load;
 mod self_test;
 
-use crate::boundary::{self, guard};
 use crate::gc::barrier;
-use crate::jvm::{self, Jni};
-use crate::logging;
-use crate::platform::dynamic_loader::{self, library_of};
 use crate::records::agents;
 use crate::records::phase::{self, Phase};
 use crate::threads::agent_clock;
 use crate::translate::{callbacks, lifecycle, subscriptions};
 use get_env::interface_for;
 use jni_sys::{JNI_EDETACHED, JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
+use jvm::Jni;
+use jvm::boundary::{self, guard};
+use jvm::logging;
+use jvm::platform::dynamic_loader::{self, library_of};
 use jvmpi_jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use jvmpi_settings::{OnLoad, SelfTest};
 use on_load::Pending;
@@ -109,7 +109,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     logging::start();
     boundary::report_panics();
     let options = jvmpi_settings::read().map_err(|error| error.to_string())?;
-    logging::set_level(options.log);
+    logging::set_level(options.log.into());
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
     barrier::register_early();

@@ -3,11 +3,10 @@
 use super::command_line;
 use super::get_env::{self, Beginning, claim, expect};
 use super::library::{self, AgentLibrary, Instead, LibraryError};
-use crate::jvm;
-use crate::lock::Lock;
-use crate::platform::dynamic_loader::{self, library_of};
 use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
+use jvm::lock::Lock;
+use jvm::platform::dynamic_loader::{self, library_of};
 use jvmpi_settings::{ExecStack, OnLoad};
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;

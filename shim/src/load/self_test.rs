@@ -5,11 +5,11 @@
 use crate::classes;
 use crate::dumps::object_dump;
 use crate::gc::gc_counts;
-use crate::jvm::{self, Jni};
 use crate::sync::lock_owner;
 use crate::table;
 use crate::threads;
 use crate::translate::{receivers, subscriptions};
+use jvm::Jni;
 
 /// Looks them up. The VM is ready to run Java code, and the program has not begun.
 pub fn run(jni: Jni) {

@@ -2,11 +2,11 @@
 
 use super::{AgentLock, spawn};
 use crate::gc::{barrier, gate};
-use crate::platform::model::machine;
-use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::records::agents::{self, Agent};
 use crate::records::announced::Announced;
 use crate::sync::announcements::{self, Replay};
+use jvm::platform::model::machine;
+use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use shuttle::thread::JoinHandle;
 use std::ptr::without_provenance_mut;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Waits that end when the other thread cannot continue (`sync/bounded_wait.rs`).
 
 use super::{AgentLock, monitor, new_monitor, number_of, spawn};
-use crate::platform::cpu_clock;
-use crate::platform::model::machine;
 use crate::sync::bounded_wait::BoundedWait;
+use jvm::platform::cpu_clock;
+use jvm::platform::model::machine;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32};

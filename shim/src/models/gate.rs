@@ -2,10 +2,10 @@
 
 use super::{AgentLock, spawn};
 use crate::gc::{barrier, gate};
-use crate::platform::model::machine;
-use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::records::phase;
 use crate::threads::Thread;
+use jvm::platform::model::machine;
+use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use shuttle::thread::JoinHandle;
 use std::sync::Arc;
 use std::sync::atomic as exact;

@@ -2,11 +2,11 @@
 //! of a suspended thread (`records/suspension.rs`).
 
 use super::{monitor, new_monitor, spawn};
-use crate::platform::model::machine;
-use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::records::suspension::{RUNNING, SUSPENDED, Suspension};
 use crate::sync::raw_monitors::{self, RawMonitor};
 use crate::sync::vm_locks;
+use jvm::platform::model::machine;
+use jvm::platform::sync::atomic::{AtomicU64, Ordering};
 use shuttle::thread::JoinHandle;
 use std::sync::Arc;
 use std::sync::atomic as exact;

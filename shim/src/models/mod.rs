@@ -10,10 +10,10 @@ mod detector;
 mod gate;
 mod locks;
 
-use crate::platform::model::machine;
-use crate::platform::sync::{Mutex, MutexGuard};
 use crate::sync::raw_monitors::{self, RawMonitor};
 use crate::threads::{self, Thread};
+use jvm::platform::model::machine;
+use jvm::platform::sync::{Mutex, MutexGuard};
 use shuttle::thread::JoinHandle;
 use std::ptr;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! The delivery of one event to its agents: which of them get it, and the call of their handlers.
 
 use crate::gc::gate;
-use crate::lock::assert_none_held;
 use crate::records::agents::{self, Agent, AgentSet};
 use crate::records::in_flight::Passage;
 use crate::records::phase::{self, Phase};
 use crate::sync::vm_locks;
 use crate::threads::Thread;
 use jni_sys::{JNIEnv, jint};
+use jvm::lock::assert_none_held;
 use jvmpi_sys::{
     EventBody, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event,
     JVMPI_REQUESTED_EVENT,

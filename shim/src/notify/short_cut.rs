@@ -6,12 +6,12 @@
 use super::delivery::{call_inside, is_reported};
 use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::gc::gate;
-use crate::jvm::Jni;
 use crate::records::agents::{self, Agent, OnlyListener};
 use crate::records::in_flight::TrackedPassage;
 use crate::records::phase::{self, Phase};
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
+use jvm::Jni;
 use jvmpi_sys::{EventBody, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
 /// Events that the current thread may send to an agent without further checks.

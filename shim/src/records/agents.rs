@@ -1,8 +1,8 @@
 //! The agents: up to eight, each with its own function table and its own set of enabled events.
 
 use super::phase;
-use crate::lock::Lock;
 use jni_sys::jint;
+use jvm::lock::Lock;
 use jvmpi_settings::AgentOptions;
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_INSTRUCTION_START, JVMPI_EVENT_METHOD_ENTRY,

@@ -2,8 +2,8 @@
 //! each, before any other event names it.
 
 use super::agents::{Agent, MAX_AGENTS};
-use crate::platform::os_thread::os_thread;
-use crate::platform::sync::atomic::{AtomicI32, Ordering};
+use jvm::platform::os_thread::os_thread;
+use jvm::platform::sync::atomic::{AtomicI32, Ordering};
 
 const NOT_SENT: i32 = 0;
 const SENT: i32 = -1;

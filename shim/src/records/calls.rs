@@ -3,9 +3,9 @@
 #[cfg(doc)]
 use super::agents;
 use super::agents::{Agent, MAX_AGENTS};
-use crate::jvm::{Jni, WeakRef};
-use crate::lock::Lock;
 use jni_sys::{_jmethodID, jmethodID, jobject};
+use jvm::lock::Lock;
+use jvm::{Jni, WeakRef};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 

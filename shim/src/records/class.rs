@@ -3,9 +3,9 @@
 use super::announced::Announced;
 use super::layout::Layout;
 use super::tracker;
-use crate::jvm::{self, Jni, Result, WeakRef};
-use crate::lock::Lock;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
+use jvm::lock::Lock;
+use jvm::{Jni, Result, WeakRef};
 use jvmpi_jvmti_sys::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED};
 use jvmpi_settings::Names;
 use jvmpi_sys::jobjectID;

@@ -6,7 +6,7 @@
 
 use super::free_ids::{self, Run, STEP, end};
 pub use super::tags::{Tag, possible_tags};
-use crate::jvm::{Error, Result};
+use jvm::{Error, Result};
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 

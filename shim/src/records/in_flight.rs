@@ -1,7 +1,7 @@
 //! The events in flight on a thread, each inside the previous one, and the object of the innermost.
 
-use crate::platform::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use jni_sys::jobject;
+use jvm::platform::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use jvmpi_sys::jobjectID;
 
 /// The number of events in flight, and the reporter of the innermost one. Only the thread itself writes

@@ -1,8 +1,8 @@
 //! The positions of a class's fields in dumps. Dumps use the order of CLASS_LOAD; JVMTI's walk
 //! through the heap identifies fields by indices of its own.
 
-use crate::jvm::{FieldId, Result};
 use jni_sys::jint;
+use jvm::{FieldId, Result};
 use jvmpi_formats::dump::{Class as ClassRecord, Id, Level, Type};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 //! Each has a slot, whose stub the VM uses as the function. The stub jumps to the real function or to code that
 //! reports the call.
 
-use crate::lock::Lock;
 use jni_sys::jmethodID;
+use jvm::lock::Lock;
 use rustc_hash::FxHashMap;
 use std::ffi::c_void;
 use std::ptr;

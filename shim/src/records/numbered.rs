@@ -1,8 +1,8 @@
 //! Tables of things that rewritten code and signal handlers name by numbers: they only grow and are read without a lock.
 //! Also ranges of free numbers, and the keys of `lookupswitch` instructions.
 
-use crate::lock::Lock;
-use crate::platform::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use jvm::lock::Lock;
+use jvm::platform::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::ptr;

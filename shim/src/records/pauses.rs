@@ -1,6 +1,6 @@
 //! The pauses of collectors: the time that they take, the moves of objects in them, and the switch of `DisableGC`.
 
-use crate::platform::sync::atomic::AtomicU32;
+use jvm::platform::sync::atomic::AtomicU32;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 

@@ -5,8 +5,8 @@
 //! class, the VM is not ending. They are made once for each thread and method in an epoch. Until the epoch ends, one
 //! comparison replaces them.
 
-use crate::platform::os_thread::os_thread;
-use crate::platform::sync::atomic::AtomicU64;
+use jvm::platform::os_thread::os_thread;
+use jvm::platform::sync::atomic::AtomicU64;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 /// The stages of the VM's life, in order.

@@ -3,11 +3,10 @@
 use super::agents::Agent;
 use super::thread::Thread;
 use super::virtual_thread::VirtualThread;
-use crate::jvm;
-use crate::lock::Map;
-use crate::platform::sync::thread_local;
-use crate::platform::thread_local_word;
 use jni_sys::JNIEnv;
+use jvm::lock::Map;
+use jvm::platform::sync::thread_local;
+use jvm::platform::thread_local_word;
 use jvmpi_sys::{JVMPI_EVENT_THREAD_START, jobjectID};
 use std::cell::RefCell;
 use std::ops::Deref;

@@ -1,9 +1,9 @@
 //! The place for a thread's asynchronous call trace, which its signal handler fills ([`crate::suspension::sampling`]).
 
 use super::agents::Agent;
-use crate::jvm::async_call_trace::{self, RawFrame};
-use crate::platform::anonymous_memory;
 use jni_sys::{JNIEnv, jint};
+use jvm::async_call_trace::{self, RawFrame};
+use jvm::platform::anonymous_memory;
 use std::ffi::c_void;
 use std::ptr;
 use std::slice;

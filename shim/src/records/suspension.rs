@@ -1,9 +1,9 @@
 //! The suspension of a thread, and the thread that suspended it.
 
 use super::agents::Agent;
-use crate::platform::futex;
-use crate::platform::os_thread::os_thread;
-use crate::platform::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+use jvm::platform::futex;
+use jvm::platform::os_thread::os_thread;
+use jvm::platform::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 
 /// The thread is not suspended.
 pub const RUNNING: u32 = 0;

@@ -14,12 +14,12 @@ use super::sample::Sample;
 use super::suspension::Suspension;
 use super::virtual_thread::{self, VirtualThread};
 use super::waits::{JniMonitors, WaitTarget, Waits};
-use crate::jvm::GlobalRef;
-use crate::lock::Lock;
-use crate::platform::sync::atomic::{
+use jni_sys::{JNIEnv, jint};
+use jvm::GlobalRef;
+use jvm::lock::Lock;
+use jvm::platform::sync::atomic::{
     AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
-use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::jobjectID;
 use std::ffi::c_void;
 use std::ptr;
@@ -411,9 +411,9 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boundary::guard;
     use crate::records::in_flight::Reporter;
     use crate::threads::internal::Internal;
+    use jvm::boundary::guard;
 
     #[test]
     fn a_panic_leaves_the_subject_and_the_events_as_they_were() {

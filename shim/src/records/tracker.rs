@@ -1,7 +1,7 @@
 //! The shim's own class in the VM, whose natives rewritten code calls (`instrument::tracker`).
 
-use crate::jvm::{FieldId, GlobalRef, Jni};
 use jni_sys::{jclass, jobject};
+use jvm::{FieldId, GlobalRef, Jni};
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
 //! Virtual threads as threads of their own (setting `virtual=own`).
 
-use crate::jvm::virtual_env::VirtualEnv;
 use jni_sys::JNIEnv;
+use jvm::virtual_env::VirtualEnv;
 use std::sync::OnceLock;
 
 static ARE_THREADS: OnceLock<()> = OnceLock::new();

@@ -1,10 +1,10 @@
 //! The waits of each thread at Java monitors, as far as the VM reports them, the monitors that it has entered by JNI, and
 //! the thread or raw monitor that it waits for.
 
-use crate::jvm::{GlobalRef, Jni};
-use crate::lock::Lock;
-use crate::platform::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use jni_sys::jobject;
+use jvm::lock::Lock;
+use jvm::platform::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use jvm::{GlobalRef, Jni};
 use std::mem;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};

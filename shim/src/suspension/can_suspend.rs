@@ -2,7 +2,7 @@
 //! when it first needs it, so that a debugger works beside a profiler that never suspends. If a debugger has
 //! it, threads that an agent suspends keep running, and their call traces are taken meanwhile.
 
-use crate::jvm::{self, Error, capabilities};
+use jvm::{Error, capabilities};
 use jvmpi_jvmti_sys::JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
 use std::sync::atomic::{AtomicBool, Ordering};
 

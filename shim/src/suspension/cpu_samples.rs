@@ -12,17 +12,17 @@
 
 use super::sample_pool::{Head, MAX_DEPTH, Pool, SLOTS as POOL_SLOTS};
 use super::signal;
-use crate::jvm::async_call_trace::{self, RawFrame};
-use crate::lock::Lock;
-use crate::platform::cpu_clock;
-use crate::platform::cpu_timer::CpuTimer;
-use crate::platform::os_thread::{self, os_thread};
 use crate::records::agents::Agent;
 use crate::records::numbered::AppendOnly;
 use crate::records::phase::{self, Phase};
 use crate::records::registry;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
+use jvm::async_call_trace::{self, RawFrame};
+use jvm::lock::Lock;
+use jvm::platform::cpu_clock;
+use jvm::platform::cpu_timer::CpuTimer;
+use jvm::platform::os_thread::{self, os_thread};
 use jvmpi_settings::Suspend;
 use jvmpi_sys::*;
 use rustc_hash::{FxHashMap, FxHashSet};

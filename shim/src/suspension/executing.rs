@@ -3,12 +3,12 @@
 //!
 //! JVMTI shows a carrier as a waiting thread, whose stack ends where the virtual thread's begins.
 
-use crate::jvm::thread_state::ThreadState;
-use crate::jvm::{self, MountedVirtualThread, capabilities};
-use crate::lock::Memo;
 use crate::records::virtual_thread;
 use crate::threads::{self, Thread};
 use jni_sys::jint;
+use jvm::lock::Memo;
+use jvm::thread_state::ThreadState;
+use jvm::{MountedVirtualThread, capabilities};
 use jvmpi_jvmti_sys::*;
 
 static MOUNTED: Memo<Option<MountedVirtualThread>> = Memo::new();

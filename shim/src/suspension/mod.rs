@@ -17,14 +17,14 @@ pub mod sampling;
 pub mod signal;
 pub mod thread_status;
 
-use crate::jvm::async_call_trace::RawFrame;
-use crate::jvm::{self, Error};
 use crate::records::agents::Agent;
 use crate::records::registry;
 use crate::records::suspension::{RUNNING, SUSPENDED, UNSTOPPED};
-use crate::suspending::{self, Suspending};
 use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
+use jvm::Error;
+use jvm::async_call_trace::RawFrame;
+use jvm::suspending::{self, Suspending};
 use jvmpi_jvmti_sys::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,9 +3,9 @@
 //! A handler neither locks nor allocates: it claims a free slot with one atomic operation, and the collecting thread
 //! frees the slot after it has read the sample.
 
-use crate::jvm::async_call_trace::RawFrame;
-use crate::platform::anonymous_memory;
 use jni_sys::JNIEnv;
+use jvm::async_call_trace::RawFrame;
+use jvm::platform::anonymous_memory;
 use jvmpi_sys::jobjectID;
 use std::cell::UnsafeCell;
 use std::ptr;

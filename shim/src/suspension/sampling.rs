@@ -12,13 +12,13 @@
 
 use super::signal::{self, Cause};
 use super::{cpu_samples, executing};
-use crate::jvm::async_call_trace::{self, RawFrame};
-use crate::jvm::thread_state::ThreadState;
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
 use crate::records::registry;
 use crate::sync::vm_locks;
 use crate::threads::Thread;
+use jvm::async_call_trace::{self, RawFrame};
+use jvm::thread_state::ThreadState;
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 use jvmpi_settings::Suspend;
 use std::ffi::c_void;

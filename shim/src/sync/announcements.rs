@@ -5,11 +5,11 @@
 //! may need a lock that the waiting thread holds.
 
 use super::bounded_wait::BoundedWait;
-use crate::lock::{Lock, Locked};
-use crate::platform::os_thread::os_thread;
-use crate::platform::sync::atomic::{AtomicI32, Ordering};
 use crate::records::agents::{Agent, MAX_AGENTS};
 use crate::records::announced::{Announced, Sent};
+use jvm::lock::{Lock, Locked};
+use jvm::platform::os_thread::os_thread;
+use jvm::platform::sync::atomic::{AtomicI32, Ordering};
 use jvmpi_sys::jobjectID;
 
 /// Calls `try_to` until it begins an announcement. Returns None if the announcement is done, if the
@@ -128,8 +128,8 @@ pub fn wait_for_replay(agent: &Agent) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boundary::guard;
     use crate::records::agents;
+    use jvm::boundary::guard;
     use std::ptr::without_provenance_mut;
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU32;

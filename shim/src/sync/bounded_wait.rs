@@ -21,16 +21,15 @@
 
 use super::lock_owner;
 use super::raw_monitors;
-use crate::jvm;
-use crate::platform::cpu_clock;
-use crate::platform::os_thread::os_thread;
-use crate::platform::scheduling::is_asleep;
-use crate::platform::starving::Starving;
-use crate::platform::sync::atomic::{AtomicU64, Ordering};
-use crate::platform::sync::sleep;
 use crate::records::registry;
 use crate::records::thread::Thread;
 use crate::records::waits::Awaited;
+use jvm::platform::cpu_clock;
+use jvm::platform::os_thread::os_thread;
+use jvm::platform::scheduling::is_asleep;
+use jvm::platform::starving::Starving;
+use jvm::platform::sync::atomic::{AtomicU64, Ordering};
+use jvm::platform::sync::sleep;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -282,9 +281,9 @@ fn end_of_chain(threads: &[Arc<Thread>], first: i32, links: &mut Vec<Link>) -> E
 #[cfg(all(test, not(feature = "model")))]
 mod tests {
     use super::*;
-    use crate::platform::starving::SLICE;
     use crate::sync::lock_owner::tests::{CMutex, is_shown};
     use crate::threads;
+    use jvm::platform::starving::SLICE;
     use std::sync::atomic::{AtomicBool, AtomicI32};
     use std::sync::{Barrier, Mutex};
 

@@ -2,10 +2,10 @@
 //! rewritten code check for them.
 
 use super::vm_locks;
-use crate::jvm::Jni;
-use crate::lock::Map;
 use crate::records::tracker;
 use crate::records::waits::{ENTRIES, Waits};
+use jvm::Jni;
+use jvm::lock::Map;
 use jvmpi_sys::jobjectID;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -4,7 +4,7 @@
 //! which a thread waits, with the address of the mutex, in which glibc keeps the owner's number. The
 //! result is used only if everything that was read is consistent.
 
-use crate::jvm::{internals, own_memory};
+use jvm::{internals, own_memory};
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -72,7 +72,7 @@ fn read(address: usize) -> Option<Mutex> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::platform::os_thread::os_thread;
+    use jvm::platform::os_thread::os_thread;
     use std::cell::UnsafeCell;
     use std::sync::atomic::{AtomicI32, Ordering};
 

@@ -10,4 +10,4 @@ pub mod tagging;
 pub mod vm_locks;
 
 #[cfg(feature = "model")]
-pub use crate::platform::model::lock_owner;
+pub use jvm::platform::model::lock_owner;

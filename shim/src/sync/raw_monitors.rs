@@ -3,12 +3,12 @@
 //! JVMTI's raw monitors cannot be used before the VM has started, which is when agents create theirs. They
 //! also do not show their owner, which a monitor dump needs.
 
-use crate::lock::{Condition, Lock, Locked};
-use crate::platform::os_thread::os_thread;
-use crate::platform::sync::Instant;
 use crate::records::numbered::AppendOnly;
 use crate::records::registry;
 use jni_sys::{JNIEnv, jint};
+use jvm::lock::{Condition, Lock, Locked};
+use jvm::platform::os_thread::os_thread;
+use jvm::platform::sync::Instant;
 use jvmpi_formats::dump::{Kind, Monitor};
 use jvmpi_sys::{JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_MONITOR_WAIT};
 use std::ffi::{CStr, CString};

@@ -1,9 +1,9 @@
 //! Gives objects their IDs, which are kept in the objects' JVMTI tags ([`ids`]).
 
 use super::vm_locks;
-use crate::jvm::{self, Result};
 use crate::records::ids::{self, Tag};
 use jni_sys::jobject;
+use jvm::Result;
 use jvmpi_sys::jobjectID;
 
 /// Returns the object's tag, [`Tag::NONE`] for NULL.

@@ -15,12 +15,11 @@
 //! object with two IDs.
 
 use super::bounded_wait::BoundedWait;
-use crate::jvm;
-use crate::lock::assert_none_held;
-use crate::platform::futex;
-use crate::platform::os_thread::os_thread;
-use crate::platform::sync::atomic::{AtomicU32, Ordering};
 use crate::records::registry;
+use jvm::lock::assert_none_held;
+use jvm::platform::futex;
+use jvm::platform::os_thread::os_thread;
+use jvm::platform::sync::atomic::{AtomicU32, Ordering};
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
 
 /// A lock that is held during calls of the VM.

@@ -2,15 +2,15 @@
 
 use super::frame_room::Room;
 use super::{of_each_agent, threads::prepare, traces};
-use crate::boundary::guard;
 use crate::classes;
-use crate::jvm::async_call_trace::RawFrame;
 use crate::records::agents::{self, Agent, MAX_AGENTS};
 use crate::records::phase::{self, Phase};
 use crate::suspension::cpu_samples::{self, Next};
 use crate::suspension::sampling;
 use crate::threads;
 use jni_sys::{jint, jlong};
+use jvm::async_call_trace::RawFrame;
+use jvm::boundary::guard;
 use jvmpi_sys::*;
 
 static TABLES: [JVMPI_CpuSampling; MAX_AGENTS] = of_each_agent!(table);

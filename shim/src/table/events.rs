@@ -2,7 +2,6 @@
 
 use crate::dumps::{heap_dump, monitor_dump, object_dump};
 use crate::gc::gate;
-use crate::jvm::Jni;
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
 use crate::threads::{Thread, current_attached};
@@ -10,6 +9,7 @@ use crate::translate::class_files::Replay;
 use crate::translate::subscriptions::{self, Updated};
 use crate::translate::{allocations, classes, compiled, objects, threads};
 use jni_sys::jint;
+use jvm::Jni;
 use jvmpi_sys::*;
 use std::ffi::c_void;
 

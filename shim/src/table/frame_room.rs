@@ -4,7 +4,7 @@
 //! no memory of the shim. With 32-bit pointers JVMTI frames are larger than JVMPI frames. There they are written to
 //! the stack, or to a mapping if there are many: malloc must not be called while a suspended thread may own its lock.
 
-use crate::platform::anonymous_memory;
+use jvm::platform::anonymous_memory;
 use jvmpi_jvmti_sys::jvmtiFrameInfo;
 use jvmpi_sys::JVMPI_CallFrame;
 use std::mem::{MaybeUninit, align_of, size_of};

@@ -13,9 +13,9 @@ mod raw_monitors;
 pub mod threads;
 mod traces;
 
-use crate::boundary::guard;
 use crate::records::agents::{self, MAX_AGENTS};
 use jni_sys::{JNIEnv, jint, jlong, jmethodID, jobject};
+use jvm::boundary::guard;
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_void};

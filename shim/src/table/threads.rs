@@ -1,7 +1,6 @@
 //! GetCurrentThreadCpuTime, SuspendThread, SuspendThreadList, ResumeThread, ResumeThreadList,
 //! GetThreadStatus, ThreadHasRun, CreateSystemThread, SetThreadLocalStorage, GetThreadLocalStorage.
 
-use crate::jvm::{self, os_priority};
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
 use crate::suspension::thread_status;
@@ -10,6 +9,7 @@ use crate::threads::agent_clock;
 use crate::threads::{self, Thread};
 use crate::translate::{method_ids, subscriptions};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
+use jvm::os_priority;
 use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;

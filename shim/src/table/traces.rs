@@ -3,12 +3,9 @@
 use super::frame_room::Room;
 use crate::classes;
 use crate::classes::seen_frames::SeenFrames;
-use crate::jvm::async_call_trace::RawFrame;
-use crate::jvm::{self, Jni};
 use crate::records::agents::Agent;
 use crate::records::phase;
 use crate::records::virtual_thread;
-use crate::suspending;
 use crate::suspension::{
     self, executing,
     sampling::{self, Sampled},
@@ -16,6 +13,9 @@ use crate::suspension::{
 use crate::threads::{self, Thread};
 use crate::translate::frames::{self, Resolver, Walked};
 use jni_sys::jint;
+use jvm::Jni;
+use jvm::async_call_trace::RawFrame;
+use jvm::suspending;
 use jvmpi_jvmti_sys::{jthread, jvmtiFrameInfo};
 use jvmpi_sys::JVMPI_CallTrace;
 use std::mem::MaybeUninit;

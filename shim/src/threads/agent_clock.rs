@@ -8,10 +8,10 @@
 //! of the last pause, in GC_START that time minus the length of the pauses.
 
 use super::Thread;
-use crate::platform::cpu_clock;
 use crate::records::agents::Agent;
 use crate::records::pauses::Pauses;
 use crate::threads;
+use jvm::platform::cpu_clock;
 use jvmpi_settings::CpuTime;
 use jvmpi_sys::{JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_GC_START};
 use std::sync::LazyLock;

@@ -3,12 +3,12 @@
 use super::identity::learn_object;
 use super::internal::Internal;
 use super::{mounting, structure};
-use crate::jvm::{self, Jni};
-use crate::platform::os_thread::os_thread;
 use crate::records::registry::{self, Current, known_current, own, record};
 use crate::records::thread::Thread;
 use crate::records::virtual_thread;
 use jni_sys::{jint, jobject};
+use jvm::Jni;
+use jvm::platform::os_thread::os_thread;
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
 use std::ptr;
 use std::sync::atomic::Ordering;

@@ -3,7 +3,6 @@
 use super::current::{current_attached, try_current};
 use super::identity::learn_object;
 use super::{mounting, structure};
-use crate::jvm::Jni;
 use crate::records::phase;
 use crate::records::registry::{
     by_env, by_id, forget, has_ended, is_current, known_current, record,
@@ -11,6 +10,7 @@ use crate::records::registry::{
 use crate::records::thread::Thread;
 use crate::sync::tagging;
 use jni_sys::{JNIEnv, jobject};
+use jvm::Jni;
 use std::ptr;
 use std::sync::Arc;
 

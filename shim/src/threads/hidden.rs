@@ -1,9 +1,8 @@
 //! The objects that the shim hides from agents, including those of its own threads.
 
-use crate::jvm;
-use crate::lock::Map;
 use crate::sync::tagging;
 use jni_sys::jobject;
+use jvm::lock::Map;
 use jvmpi_sys::jobjectID;
 use std::sync::LazyLock;
 

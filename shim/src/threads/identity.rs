@@ -1,11 +1,11 @@
 //! The `java.lang.Thread` of a thread.
 
 use super::hidden;
-use crate::jvm::{GlobalRef, Jni};
 use crate::records::registry;
 use crate::records::thread::Thread;
 use crate::sync::tagging;
 use jni_sys::jobject;
+use jvm::{GlobalRef, Jni};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

@@ -4,11 +4,11 @@ use super::current::{carrier, current, internally, is_anothers};
 use super::hidden::hide;
 use super::identity::learn_object;
 use super::mounting::unmounted;
-use crate::jvm::{self, Jni};
 use crate::records::registry::{self, Current, known_current, own};
 use crate::records::thread::Thread;
 use crate::sync::vm_locks;
 use jni_sys::jint;
+use jvm::Jni;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 

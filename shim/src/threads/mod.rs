@@ -12,7 +12,6 @@ pub mod lifecycle;
 pub mod mounting;
 pub mod structure;
 
-pub use crate::platform::os_thread::os_thread;
 pub use crate::records::registry::{
     Current, all, by_env, by_id, is_current, known_current, known_to,
 };
@@ -22,6 +21,7 @@ pub use current::adopt_for_test;
 pub use current::{current, current_attached, internally};
 pub use discovery::{discover, with_env};
 pub use hidden::{hidden_objects, hide, is_hidden_object};
+pub use jvm::platform::os_thread::os_thread;
 pub use lifecycle::{ended, start_hidden, started, virtual_ended};
 pub use mounting::{expect_notices, mounted, numbers_are_known, unmounted};
 pub use structure::{locate_environments, locate_states, os_thread_of};

@@ -2,14 +2,14 @@
 //! its record is that of the current thread.
 
 use super::identity::learn_object;
-use crate::jvm::{self, FieldId, Jni, internals};
-use crate::lock::Memo;
-use crate::platform::cpu_clock;
-use crate::platform::os_thread::os_thread;
 use crate::records::registry::{self, Current, known_current, own, record, virtual_record};
 use crate::records::thread::Thread;
 use crate::records::virtual_thread;
 use jni_sys::{jint, jobject};
+use jvm::lock::Memo;
+use jvm::platform::cpu_clock;
+use jvm::platform::os_thread::os_thread;
+use jvm::{FieldId, Jni, internals};
 use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
 use std::ptr;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! The VM's own structures of threads.
 
-use crate::jvm::thread_state::{self, ThreadState};
-use crate::jvm::{self, FieldId, Jni, internals};
-use crate::lock::Memo;
 use crate::records::registry;
 use crate::records::thread::Thread;
 use jni_sys::jobject;
+use jvm::lock::Memo;
+use jvm::thread_state::{self, ThreadState};
+use jvm::{FieldId, Jni, internals};
 
 /// The way from a `java.lang.Thread` object to the VM's thread structure: the private field `eetop` contains
 /// the structure's address, and the JNIEnv is at a fixed distance from it. JVMTI has no way from a thread

@@ -9,10 +9,10 @@
 //! With a sampling interval the VM reports only the objects that contain a sample point. The distance between two
 //! sample points is geometrically distributed, with the interval as its mean. No code is rewritten then.
 
-use crate::jvm::{self, capabilities};
 use crate::records::agents;
 use crate::threads;
 use jni_sys::jint;
+use jvm::capabilities;
 use jvmpi_jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use jvmpi_settings::Alloc;
 use jvmpi_sys::JVMPI_EVENT_OBJECT_ALLOC;

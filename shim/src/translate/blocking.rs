@@ -4,12 +4,12 @@
 
 use super::jni_functions::{originals, replaces};
 use super::monitors;
-use crate::boundary::guard;
-use crate::jvm::{self, Jni, internals, symbols};
-use crate::lock::Memo;
 use crate::records::{tracker, waits};
 use crate::threads;
 use jni_sys::{JNI_OK, JNIEnv, JNINativeMethod, jclass, jint, jlong, jobject};
+use jvm::boundary::guard;
+use jvm::lock::Memo;
+use jvm::{Jni, internals, symbols};
 use jvmpi_settings::Park;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};

@@ -4,11 +4,11 @@
 use super::native_stubs;
 use crate::classes;
 use crate::instrument::tracker::Native;
-use crate::jvm::bound_functions::BoundFunctions;
-use crate::jvm::{self, Jni, internals};
 use crate::records::{native_methods, tracker};
 use crate::threads;
 use jni_sys::{JNINativeMethod, jclass, jmethodID};
+use jvm::bound_functions::BoundFunctions;
+use jvm::{Jni, internals};
 use jvmpi_classfile::access;
 use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};

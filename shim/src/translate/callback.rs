@@ -1,8 +1,8 @@
 //! The common wrapper of all JVMTI callbacks.
 
-use crate::boundary::guard;
-use crate::jvm::Jni;
 use jni_sys::JNIEnv;
+use jvm::Jni;
+use jvm::boundary::guard;
 
 /// Runs the body of a callback that JVMTI calls on the thread that `env` belongs to.
 ///

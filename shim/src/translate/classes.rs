@@ -7,7 +7,6 @@ use crate::classes::Linking;
 use crate::classes::{self, definitions};
 use crate::gc::lookup;
 use crate::instrument::{self, class_files};
-use crate::jvm::{self, Jni};
 use crate::notify;
 use crate::records::agents::{self, Agent};
 use crate::records::class;
@@ -15,6 +14,7 @@ use crate::records::class::Class;
 use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass};
+use jvm::Jni;
 use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, jobjectID};
 

@@ -6,11 +6,11 @@
 //! waiting for this thread: for a lock of the agent's, for a monitor, or to be resumed. In that case
 //! the thread delegates its request to the worker, which does the work once more before it ends.
 
-use crate::jvm::Jni;
-use crate::lock::{Condition, Lock};
 use crate::suspension::executing;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jint};
+use jvm::Jni;
+use jvm::lock::{Condition, Lock};
 use jvmpi_jvmti_sys::{
     JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_SUSPENDED,
     JVMTI_THREAD_STATE_WAITING,

@@ -2,13 +2,12 @@
 
 use super::announce::{self, ClassFor};
 use super::send;
-use crate::boundary::guard;
 use crate::classes::compiled;
 use crate::classes::methods::{self, Lines, Method};
-use crate::jvm;
 use crate::records::agents::{self, Agent};
 use crate::threads;
 use jni_sys::{jint, jmethodID};
+use jvm::boundary::guard;
 use jvmpi_jvmti_sys::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
 use jvmpi_sys::{
     JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,

@@ -2,11 +2,11 @@
 
 use crate::classes::methods::Lines;
 use crate::gc::arenas;
-use crate::jvm::{self, Result};
 use crate::records::agents::Agent;
 use crate::records::class::Class;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jmethodID, jobject};
+use jvm::Result;
 use jvmpi_sys::{
     JVMPI_Event_class_load, JVMPI_Event_new_arena, JVMPI_Event_thread_start, JVMPI_Field,
     JVMPI_Method, jobjectID,

@@ -4,7 +4,6 @@ use super::announce::{self, ClassFor};
 use super::{allocations, frames, receivers, send};
 use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::classes::{Linking, methods};
-use crate::jvm::Jni;
 use crate::notify::short_cut;
 use crate::records::agents::{self, Agent};
 use crate::records::construction::{Chain, Signature};
@@ -12,6 +11,7 @@ use crate::records::ids::Tag;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jmethodID, jobject};
+use jvm::Jni;
 use jvmpi_jvmti_sys::jvmtiFrameInfo;
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC,

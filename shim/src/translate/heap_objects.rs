@@ -6,8 +6,6 @@ use super::send;
 use crate::classes;
 use crate::classes::Linking;
 use crate::gc::{gate, heap_walk, lookup};
-use crate::jvm::heap::{Edge, Next, Object, Referrer, Visitor};
-use crate::jvm::{self, Jni, Result};
 use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::class::Instances;
@@ -17,6 +15,8 @@ use crate::sync::bounded_wait;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::jlong;
+use jvm::heap::{Edge, Next, Object, Referrer, Visitor};
+use jvm::{Jni, Result};
 use jvmpi_sys::*;
 use std::ptr;
 

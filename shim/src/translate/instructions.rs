@@ -3,12 +3,12 @@
 use super::announce::{self, ClassFor};
 use super::send;
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
-use crate::jvm::Jni;
 use crate::notify::short_cut;
 use crate::records::agents::{self, OnlyListener};
 use crate::records::numbered;
 use crate::threads;
 use jni_sys::{jint, jmethodID, jobject};
+use jvm::Jni;
 use jvmpi_sys::*;
 
 /// Reports the start of an instruction that is not a branch.

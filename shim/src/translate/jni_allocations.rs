@@ -3,9 +3,9 @@
 
 use super::jni_functions::{originals, replaces};
 use super::objects;
-use crate::boundary::guard;
-use crate::jvm::Jni;
 use jni_sys::{JNIEnv, jchar, jclass, jobject, jsize};
+use jvm::Jni;
+use jvm::boundary::guard;
 use std::ffi::c_char;
 
 replaces! {

@@ -5,9 +5,9 @@
 macro_rules! replaces {
     ($($slot:ident)*) => {
         /// Installs this module's functions in the JNI function table, or restores the originals.
-        pub fn replace(on: bool) -> crate::jvm::Result<()> {
+        pub fn replace(on: bool) -> jvm::Result<()> {
             let _alone = crate::sync::vm_locks::for_tags();
-            crate::jvm::jni_table::edit(crate::jvm::get().jvmti, |table, originals| {
+            jvm::jni_table::edit(jvm::get().jvmti, |table, originals| {
                 $(
                     // Another agent may have installed its own function since, which calls ours.
                     if on {
@@ -22,7 +22,7 @@ macro_rules! replaces {
 }
 pub(super) use replaces;
 
-use crate::jvm::jni_table::{self, Functions};
+use jvm::jni_table::{self, Functions};
 
 /// Returns the original JNI functions.
 pub fn originals() -> &'static Functions {

@@ -2,10 +2,10 @@
 
 use super::jni_functions::{originals, replaces};
 use super::monitors;
-use crate::boundary::guard;
-use crate::jvm::Jni;
 use crate::threads;
 use jni_sys::{JNI_OK, JNIEnv, jint, jobject};
+use jvm::Jni;
+use jvm::boundary::guard;
 
 replaces! { MonitorEnter MonitorExit }
 

@@ -2,11 +2,11 @@
 
 use super::jni_functions::{originals, replaces};
 use super::references;
-use crate::boundary::guard;
 use crate::classes::references::Kind;
-use crate::jvm::caller::with_return_address;
-use crate::jvm::{Jni, old_verifier};
 use jni_sys::{JNIEnv, jobject};
+use jvm::boundary::guard;
+use jvm::with_return_address;
+use jvm::{Jni, old_verifier};
 
 replaces! { NewGlobalRef DeleteGlobalRef NewWeakGlobalRef DeleteWeakGlobalRef }
 

@@ -6,16 +6,16 @@ use super::{
     blocking, class_files, classes, collection, compiled, entries, heap_objects, send,
     subscriptions,
 };
-use crate::boundary::guard;
 use crate::classes as class_records;
 use crate::classes::{Linking, method_numbers, methods};
 use crate::gc::{arenas, collections, gate};
-use crate::jvm::{self, Jni};
 use crate::records::agents::{self, Agent};
 use crate::records::phase::{self, Phase};
 use crate::records::thread as thread_records;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
+use jvm::Jni;
+use jvm::boundary::guard;
 use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
 use jvmpi_settings::{Reset, SelfTest};
 use jvmpi_sys::{

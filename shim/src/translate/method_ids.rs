@@ -2,7 +2,7 @@
 
 use super::subscriptions;
 use crate::classes;
-use crate::jvm::{self, Jni};
+use jvm::Jni;
 
 /// Gives IDs to the methods of all classes, now and when further classes are loaded.
 pub fn give_all(jni: Jni) {

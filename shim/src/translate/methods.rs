@@ -3,15 +3,15 @@
 use super::announce::{self, ClassFor};
 use super::entries::{note_entry, send_entry, send_held, send_left};
 use super::{frames, send};
-use crate::boundary::guard;
 use crate::classes::method_numbers;
-use crate::jvm::{GlobalRef, Jni};
-use crate::lock::Memo;
 use crate::notify::short_cut;
 use crate::records::agents::{self, Agent, OnlyListener};
 use crate::sync::{announcements, tagging};
 use crate::threads::{self, Thread};
 use jni_sys::{jboolean, jint, jmethodID, jobject};
+use jvm::boundary::guard;
+use jvm::lock::Memo;
+use jvm::{GlobalRef, Jni};
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
     JVMPI_Event_method, JVMPI_Event_method_entry2, jobjectID,

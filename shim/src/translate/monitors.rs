@@ -7,14 +7,14 @@ use super::callback::callback;
 use super::frames;
 use super::send;
 use crate::classes::{method_numbers, methods};
-use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId};
-use crate::lock::Memo;
 use crate::notify;
 use crate::records::agents::{self, Agent};
 use crate::records::virtual_thread;
 use crate::sync::{contention, tagging};
 use crate::threads::{self, Current, Thread};
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
+use jvm::lock::Memo;
+use jvm::{FieldId, GlobalRef, Jni, MethodId};
 use jvmpi_jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,

@@ -2,10 +2,10 @@
 //! ones, as reported by their stubs.
 
 use super::{methods as method_events, monitors};
-use crate::boundary::guard;
-use crate::jvm::{self, Jni};
 use crate::records::native_methods::{self, Shape};
 use jni_sys::{JNIEnv, jint, jobject};
+use jvm::Jni;
+use jvm::boundary::guard;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};

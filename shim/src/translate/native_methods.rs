@@ -3,13 +3,13 @@
 
 use super::native_calls::{CALLS, ENTRIES, EXITS, MONITOR_EXITS, RECEIVERS, REPORTED};
 use super::{blocking, bound_natives, native_stubs, natives};
-use crate::boundary::guard;
 use crate::classes::{method_numbers, methods};
 use crate::instrument::{self, Reports};
-use crate::jvm::{self, Jni};
 use crate::records::native_methods::{self, Shape};
 use crate::records::phase::{self, Phase};
 use jni_sys::{JNIEnv, jmethodID};
+use jvm::Jni;
+use jvm::boundary::guard;
 use jvmpi_classfile::access;
 use jvmpi_jvmti_sys::{JVMTI_EVENT_NATIVE_METHOD_BIND, JVMTI_PHASE_ONLOAD, jthread, jvmtiEnv};
 use jvmpi_settings::{Natives, SelfTest};

@@ -4,12 +4,12 @@ use super::{
     blocking, bound_natives, entries, instructions, methods, monitors, objects, receivers,
     virtual_threads,
 };
-use crate::boundary::guard;
 use crate::instrument::tracker::{self, Native};
-use crate::jvm::Jni;
 use crate::records::tracker::BINARY_NAME;
 use crate::threads;
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
+use jvm::Jni;
+use jvm::boundary::guard;
 use std::ffi::c_void;
 
 /// Expands to the descriptor of a parameter's type (JVMS 4.3.2).

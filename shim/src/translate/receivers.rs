@@ -11,12 +11,12 @@
 //! METHOD_ENTRY2 in an event. The JDK may be creating a method handle there, which fails if the thread creates
 //! one of the same kind meanwhile. So nothing in a walk may need method handles: no lambda, no reflection.
 
-use crate::boundary::guard;
 use crate::instrument::tracker::Native;
-use crate::jvm::{self, FieldId, GlobalRef, Jni, MethodId, internals};
-use crate::lock::Memo;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jlong, jobject, jvalue};
+use jvm::boundary::guard;
+use jvm::lock::Memo;
+use jvm::{FieldId, GlobalRef, Jni, MethodId, internals};
 use std::ffi::{CStr, c_void};
 use std::ptr;
 

@@ -2,11 +2,11 @@
 
 use super::send;
 use crate::classes::references::{self, Kind};
-use crate::jvm::Jni;
 use crate::notify;
 use crate::records::agents;
 use crate::threads;
 use jni_sys::{jint, jobject};
+use jvm::Jni;
 use jvmpi_sys::{
     JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE,
     JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,

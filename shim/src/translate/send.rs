@@ -2,11 +2,11 @@
 
 use super::announce;
 use crate::classes::Linking;
-use crate::jvm::Jni;
 use crate::notify::Delivery;
 use crate::records::agents::Agent;
 use crate::threads::Thread;
 use jni_sys::{jint, jobject};
+use jvm::Jni;
 use jvmpi_sys::{EventBody, jobjectID};
 
 /// Sends an event to every agent that has enabled it.

@@ -8,14 +8,14 @@ use super::{
     receivers, virtual_threads,
 };
 use crate::instrument::{self, Calls, Reports, class_files};
-use crate::jvm::{self, Error, Jni};
-use crate::lock::Lock;
 use crate::records::phase::{self, Phase};
 use crate::records::{agents, waits};
 use crate::suspension;
 use crate::sync::contention;
 use crate::threads;
 use jni_sys::jint;
+use jvm::lock::Lock;
+use jvm::{Error, Jni};
 use jvmpi_jvmti_sys::*;
 use jvmpi_settings::Virtual;
 use jvmpi_sys::*;

@@ -3,12 +3,12 @@
 use super::callback::callback;
 use super::{announce, classes, send};
 use crate::gc::lookup;
-use crate::jvm::Jni;
 use crate::notify::Delivery;
 use crate::records::agents::{self, Agent};
 use crate::suspension::cpu_samples;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
+use jvm::Jni;
 use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
 use jvmpi_sys::{JVMPI_EVENT_THREAD_END, jobjectID};
 

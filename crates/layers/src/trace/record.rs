@@ -81,7 +81,7 @@ extern "C" fn finish_all() {
 
 /// Points to the current thread's [`Buffers::places`].
 mod current {
-    crate::thread_local_word!("jvmpi_trace_buffers");
+    jvm::thread_local_word!("jvmpi_trace_buffers");
 }
 
 /// By slot: the buffer of the thread.

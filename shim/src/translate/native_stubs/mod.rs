@@ -59,8 +59,8 @@ pub fn reporting() -> *mut c_void {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::Lock;
     use crate::records::native_methods::{self, Shape, TARGETS};
+    use jvm::lock::Lock;
     use std::ffi::c_int;
     use std::ptr;
     use std::sync::atomic::Ordering;

@@ -1,7 +1,7 @@
 //! The owners of monitors and the threads that wait for them.
 
 use super::{Allocated, Jvmti, jvmti};
-use crate::jvm::error::Result;
+use crate::error::Result;
 use jni_sys::jobject;
 use jvmpi_jvmti_sys::{jthread, jvmtiMonitorUsage};
 use std::ptr;

@@ -33,6 +33,6 @@ pub fn start() {
 }
 
 /// Shows messages of this level and of more severe ones.
-pub fn set_level(level: jvmpi_settings::Log) {
-    log::set_max_level(level.into());
+pub fn set_level(level: LevelFilter) {
+    log::set_max_level(level);
 }

@@ -20,6 +20,7 @@ pub mod scheduling;
 pub mod starving;
 #[cfg(not(feature = "model"))]
 pub mod sync;
+mod thread_local_macro;
 #[cfg(not(feature = "model"))]
 pub mod thread_local_word;
 

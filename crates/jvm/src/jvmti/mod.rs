@@ -36,8 +36,8 @@ macro_rules! jvmti {
         // the caller promises. JVMTI checks references itself.
         unsafe {
             match (**$jvmti.0).$slot {
-                Some(function) => $crate::jvm::error::Error::check(function($jvmti.0 $(, $argument)*)),
-                None => Err($crate::jvm::error::Error(jvmpi_jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
+                Some(function) => $crate::error::Error::check(function($jvmti.0 $(, $argument)*)),
+                None => Err($crate::error::Error(jvmpi_jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
             }
         }
     }};

@@ -8,7 +8,7 @@
 //! Dumps and GetCallTrace may call `malloc`. JVMTI suspends no thread inside `malloc`, so no suspended thread holds its
 //! lock.
 
-#[cfg(all(debug_assertions, not(test)))]
+#[cfg(debug_assertions)]
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -77,14 +77,10 @@ fn fail(what: &str) -> ! {
 }
 
 /// The system's allocator with the check.
-#[cfg(all(debug_assertions, not(test)))]
-struct Checked;
+#[cfg(debug_assertions)]
+pub struct Checked;
 
-#[cfg(all(debug_assertions, not(test)))]
-#[global_allocator]
-static CHECKED: Checked = Checked;
-
-#[cfg(all(debug_assertions, not(test)))]
+#[cfg(debug_assertions)]
 impl Checked {
     fn assert_may_call() {
         if counts().1 > 0 {
@@ -94,7 +90,7 @@ impl Checked {
 }
 
 // SAFETY: all calls are passed on to the system's allocator.
-#[cfg(all(debug_assertions, not(test)))]
+#[cfg(debug_assertions)]
 unsafe impl GlobalAlloc for Checked {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Self::assert_may_call();

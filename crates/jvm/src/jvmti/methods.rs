@@ -1,7 +1,7 @@
 //! Methods.
 
 use super::{Allocated, Jvmti, jvmti};
-use crate::jvm::error::Result;
+use crate::error::Result;
 use jni_sys::{jclass, jint, jmethodID};
 use jvmpi_jvmti_sys::jvmtiLineNumberEntry;
 use std::ffi::CString;

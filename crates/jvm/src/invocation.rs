@@ -3,8 +3,8 @@
 //! The `JavaVM` structure, which all code shares, contains a pointer to the VM's invocation table. The shim replaces
 //! this pointer with one to a copy of the table with its own `GetEnv`. No code is patched.
 
-use super::caller::with_return_address;
 use crate::boundary::guard;
+use crate::with_return_address;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, JNIInvokeInterface_, JavaVM, jint};
 use std::ffi::c_void;
 use std::ptr;

@@ -1,7 +1,7 @@
 //! JVMTI extension events and functions, which are specific to a VM.
 
 use super::{Jvmti, jvmti};
-use crate::jvm::error::{Error, Result};
+use crate::error::{Error, Result};
 use jni_sys::JNIEnv;
 use jvmpi_jvmti_sys::*;
 use std::ffi::CStr;

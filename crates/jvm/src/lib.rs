@@ -1,7 +1,14 @@
-//! A thin safe layer over JVMTI and JNI. The rest of the shim calls the JVM only through this module.
+//! JVMTI, JNI, HotSpot and the operating system, behind functions for Rust. Nothing in it knows of JVMPI.
+//!
+//! The functions have the names of the specifications that they come from, which document them.
+#![allow(missing_docs)]
+// References of JNI are pointers only by their type. JVMTI checks them; JNI gets live ones, as its specification demands.
+#![allow(clippy::not_unsafe_ptr_arg_deref)]
+#![allow(clippy::new_without_default)]
 
 pub mod async_call_trace;
 pub mod bound_functions;
+pub mod boundary;
 pub mod caller;
 pub mod capabilities;
 mod class_files;
@@ -14,9 +21,13 @@ mod invocation;
 mod jni;
 pub mod jni_table;
 mod jvmti;
+pub mod lock;
+pub mod logging;
 pub mod old_verifier;
 pub mod os_priority;
 pub mod own_memory;
+pub mod platform;
+pub mod suspending;
 pub mod symbols;
 mod system_thread;
 pub mod thread_snapshot;

@@ -6,15 +6,16 @@
 
 /// Defines a C function of two or three arguments, `fn $name(a, b) -> R`, that calls
 /// `$body(a, b, return_address)`.
+#[macro_export]
 macro_rules! with_return_address {
     ($(#[$attribute:meta])* $visibility:vis fn $name:ident($a:ident: $A:ty, $b:ident: $B:ty) -> $R:ty => $body:path;) => {
-        crate::jvm::caller::with_return_address! {
+        $crate::with_return_address! {
             @define $(#[$attribute])* $visibility fn $name($a: $A, $b: $B) -> $R => $body,
             "rdx", "x2", "push dword ptr [esp + 12]\npush dword ptr [esp + 12]", 12
         }
     };
     ($(#[$attribute:meta])* $visibility:vis fn $name:ident($a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty) -> $R:ty => $body:path;) => {
-        crate::jvm::caller::with_return_address! {
+        $crate::with_return_address! {
             @define $(#[$attribute])* $visibility fn $name($a: $A, $b: $B, $c: $C) -> $R => $body,
             "rcx", "x3", "push dword ptr [esp + 16]\npush dword ptr [esp + 16]\npush dword ptr [esp + 16]", 16
         }
@@ -55,5 +56,3 @@ macro_rules! with_return_address {
         }
     };
 }
-
-pub(crate) use with_return_address;

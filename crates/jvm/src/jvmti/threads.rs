@@ -1,7 +1,7 @@
 //! Threads and their groups.
 
 use super::{Allocated, Jvmti, jvmti};
-use crate::jvm::error::{Error, Result};
+use crate::error::{Error, Result};
 use jni_sys::{JNIEnv, jint, jlong, jobject};
 use jvmpi_jvmti_sys::*;
 use std::ffi::{CString, c_void};

@@ -1,7 +1,7 @@
 //! Classes and their fields.
 
 use super::{Allocated, Jvmti, jvmti};
-use crate::jvm::error::Result;
+use crate::error::Result;
 use jni_sys::{jclass, jfieldID, jint, jmethodID, jobject};
 use jvmpi_jvmti_sys::jvmtiClassDefinition;
 use std::ffi::CString;

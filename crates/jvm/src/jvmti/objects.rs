@@ -2,7 +2,7 @@
 
 use super::{Jvmti, jvmti};
 use crate::boundary::guard;
-use crate::jvm::error::Result;
+use crate::error::Result;
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_jvmti_sys::*;
 use std::ffi::c_void;
