@@ -105,7 +105,7 @@ mod registers {
     /// # Safety
     /// The registers are those of interrupted code.
     #[cfg(target_arch = "x86_64")]
-    pub unsafe fn complete_frame(context: &mut ucontext_t) -> usize {
+    pub(crate) unsafe fn complete_frame(context: &mut ucontext_t) -> usize {
         use crate::compiled_code::{AT, BEFORE, Frame, frame};
         let registers = &mut context.uc_mcontext.gregs;
         let mut code = [0; BEFORE + AT];
@@ -128,7 +128,7 @@ mod registers {
     /// # Safety
     /// None is needed.
     #[cfg(not(target_arch = "x86_64"))]
-    pub unsafe fn complete_frame(_: &mut ucontext_t) -> usize {
+    pub(crate) unsafe fn complete_frame(_: &mut ucontext_t) -> usize {
         0
     }
 
@@ -160,7 +160,7 @@ mod registers {
     /// # Safety
     /// The stack pointer is that of interrupted code, whose stack can be read from there.
     #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-    pub unsafe fn return_at_once(context: &mut ucontext_t, above: usize) {
+    pub(crate) unsafe fn return_at_once(context: &mut ucontext_t, above: usize) {
         let registers = &mut context.uc_mcontext.gregs;
         let stack = registers[STACK as usize] as usize + above;
         let top: *const usize = std::ptr::with_exposed_provenance(stack);
@@ -174,7 +174,7 @@ mod registers {
     /// # Safety
     /// None is needed.
     #[cfg(target_arch = "aarch64")]
-    pub unsafe fn return_at_once(context: &mut ucontext_t, _: usize) {
+    pub(crate) unsafe fn return_at_once(context: &mut ucontext_t, _: usize) {
         const LINK: usize = 30;
         context.uc_mcontext.pc = context.uc_mcontext.regs[LINK];
     }

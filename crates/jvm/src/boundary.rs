@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Runs the body of a function that C code calls. Returns `otherwise` if the body panics.
 ///
 /// The hook of [`report_panics`] has logged the panic by then.
+#[inline]
 pub fn guard<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     on_aligned_stack(|| catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise))
 }

@@ -52,7 +52,7 @@ pub unsafe fn answer_get_env(vm: *mut JavaVM, answer: GetInterface, choose: Choo
 ///
 /// # Safety
 /// The same as for `GetEnv`.
-pub unsafe fn get_env_of_the_vm(
+pub(crate) unsafe fn get_env_of_the_vm(
     vm: *mut JavaVM,
     interface: *mut *mut c_void,
     version: jint,

@@ -126,7 +126,7 @@ impl Jni {
     }
 
     /// Clears a pending exception. Returns true if there was one.
-    pub fn clear_exception(self) -> bool {
+    pub(crate) fn clear_exception(self) -> bool {
         let pending = self.exception();
         if pending.is_null() {
             return false;
@@ -142,22 +142,22 @@ impl Jni {
     }
 
     /// Creates a global reference; NULL for NULL.
-    pub fn new_global(self, object: jobject) -> jobject {
+    pub(crate) fn new_global(self, object: jobject) -> jobject {
         original!(self, NewGlobalRef, object)
     }
 
     /// Deletes a reference from [`Self::new_global`].
-    pub fn delete_global(self, reference: jobject) {
+    pub(crate) fn delete_global(self, reference: jobject) {
         original!(self, DeleteGlobalRef, reference);
     }
 
     /// Creates a weak global reference; NULL for NULL.
-    pub fn new_weak(self, object: jobject) -> jweak {
+    pub(crate) fn new_weak(self, object: jobject) -> jweak {
         original!(self, NewWeakGlobalRef, object)
     }
 
     /// Deletes a reference from [`Self::new_weak`].
-    pub fn delete_weak(self, reference: jweak) {
+    pub(crate) fn delete_weak(self, reference: jweak) {
         original!(self, DeleteWeakGlobalRef, reference);
     }
 
@@ -288,7 +288,7 @@ impl Jni {
     }
 
     /// Sets a `long` field.
-    pub fn set_long_field(self, object: jobject, field: FieldId, value: i64) {
+    pub(crate) fn set_long_field(self, object: jobject, field: FieldId, value: i64) {
         jni!(self, SetLongField, object, field.0, value);
     }
 
@@ -298,7 +298,7 @@ impl Jni {
     }
 
     /// Returns the value of a static reference field.
-    pub fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
+    pub(crate) fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
         jni!(self, GetStaticObjectField, class, field.0)
     }
 
@@ -330,7 +330,7 @@ impl Jni {
     }
 
     /// Calls a static method without parameters that returns a `long`. `None` if it threw.
-    pub fn call_static_long(self, class: jclass, method: MethodId) -> Option<jlong> {
+    pub(crate) fn call_static_long(self, class: jclass, method: MethodId) -> Option<jlong> {
         assert_may_allocate();
         let result = jni!(self, CallStaticLongMethodA, class, method.0, ptr::null());
         (!self.clear_exception()).then_some(result)

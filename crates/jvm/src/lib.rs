@@ -32,6 +32,7 @@ pub mod symbols;
 mod system_thread;
 pub mod thread_snapshot;
 pub mod thread_state;
+pub mod types;
 mod values;
 pub mod virtual_env;
 pub mod virtual_threads;

@@ -28,6 +28,7 @@ mod count {
     pub struct Counted(());
 
     impl Counted {
+        #[inline]
         pub fn new() -> Self {
             HELD.with(|held| held.set(held.get() + 1));
             Self(())
@@ -40,6 +41,7 @@ mod count {
         }
     }
 
+    #[inline]
     pub fn held() -> u32 {
         HELD.with(Cell::get)
     }
@@ -50,11 +52,13 @@ mod count {
     pub struct Counted;
 
     impl Counted {
+        #[inline]
         pub fn new() -> Self {
             Self
         }
     }
 
+    #[inline]
     pub fn held() -> u32 {
         0
     }

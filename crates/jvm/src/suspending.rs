@@ -62,7 +62,7 @@ pub fn is_suspending() -> bool {
 
 /// Called before each JNI function that may allocate in the Java heap.
 #[inline]
-pub fn assert_may_allocate() {
+pub(crate) fn assert_may_allocate() {
     if cfg!(debug_assertions) && is_suspending() {
         fail("a Java object is allocated");
     }

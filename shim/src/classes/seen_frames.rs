@@ -3,7 +3,7 @@
 use super::methods::{self, Method};
 use jni_sys::jint;
 use jvm::Jni;
-use jvmpi_jvmti_sys::jvmtiFrameInfo;
+use jvm::types::jvmtiFrameInfo;
 use std::cell::Cell;
 use std::sync::Arc;
 

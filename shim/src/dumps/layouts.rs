@@ -4,9 +4,9 @@ use crate::classes;
 use crate::records::class::{self, Class, Instances};
 use crate::records::layout::{Declared, Layout, Objects, Own};
 use jni_sys::jclass;
+use jvm::types::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
 use jvm::{Error, FieldId, Jni, Result};
 use jvmpi_formats::dump::Type;
-use jvmpi_jvmti_sys::{JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_INTERNAL};
 use std::sync::Arc;
 
 /// The JDK classes whose first field JVMTI hides.

@@ -17,11 +17,9 @@ use crate::translate::announce;
 use crate::translate::frames::hidden_frames;
 use jni_sys::{jint, jlong, jobject};
 use jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
+use jvm::types::{JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT};
 use jvm::{Jni, LARGE_FRAME, virtual_threads};
 use jvmpi_formats::dump::{Buffer, Id, Kind, Monitor, write_monitor};
-use jvmpi_jvmti_sys::{
-    JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT,
-};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
 use std::collections::{HashMap, HashSet};
 

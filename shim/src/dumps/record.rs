@@ -5,11 +5,11 @@ use super::walk::value_of;
 use crate::records::layout::{Fields, Layout, Objects};
 use jni_sys::{jint, jobject};
 use jvm::heap::Primitive;
+use jvm::types::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY};
 use jvm::{Error, FieldId, Holder, Jni, Result};
 use jvmpi_formats::dump::{
     Buffer, Class as ClassRecord, Full, HeapWriter, ID, Id, Level, Type, Value,
 };
-use jvmpi_jvmti_sys::{JVMTI_ERROR_INTERNAL, JVMTI_ERROR_OUT_OF_MEMORY};
 
 /// Reads objects. `name` returns the ID of a referenced object.
 pub struct Reader<F> {

@@ -7,7 +7,7 @@ use crate::threads::Thread;
 use crate::translate::frames::Frame;
 use jni_sys::jint;
 use jvm::Jni;
-use jvmpi_jvmti_sys::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
+use jvm::types::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;

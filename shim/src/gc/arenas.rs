@@ -13,7 +13,7 @@ use crate::sync::bounded_wait;
 use crate::sync::contention;
 use crate::threads;
 use jni_sys::jint;
-use jvmpi_jvmti_sys::JVMTI_HEAP_FILTER_UNTAGGED;
+use jvm::types::JVMTI_HEAP_FILTER_UNTAGGED;
 use jvmpi_settings::Arenas;
 use jvmpi_sys::jobjectID;
 use std::ffi::CStr;

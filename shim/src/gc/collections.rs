@@ -14,7 +14,7 @@ use crate::threads;
 use jvm::Jni;
 use jvm::lock::{Condition, Lock};
 use jvm::platform::os_thread::os_thread;
-use jvmpi_jvmti_sys::JVMTI_EVENT_OBJECT_FREE;
+use jvm::types::JVMTI_EVENT_OBJECT_FREE;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 

@@ -6,9 +6,9 @@ use crate::records::class::{self, name_in_signature};
 use crate::threads;
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvm::boundary::guard;
+use jvm::types::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};
 use jvm::{ClassFileHook, Error, Jni, Result};
 use jvmpi_classfile::builder::ClassBuilder;
-use jvmpi_jvmti_sys::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_uchar};
 

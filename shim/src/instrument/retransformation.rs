@@ -3,9 +3,9 @@
 use crate::classes;
 use crate::records::class::{self, Class};
 use jni_sys::{jclass, jint, jmethodID};
+use jvm::types::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
 use jvm::{Error, GlobalRef, Jni};
 use jvmpi_classfile::access;
-use jvmpi_jvmti_sys::{JVMTI_CLASS_STATUS_ERROR, JVMTI_ERROR_WRONG_PHASE};
 use std::time::Instant;
 
 /// Maximum number of classes in a call of RetransformClasses. Meanwhile the VM keeps both versions of these classes in

@@ -19,7 +19,7 @@ use jvm::Jni;
 use jvm::boundary::{self, guard};
 use jvm::logging;
 use jvm::platform::dynamic_loader::{self, library_of};
-use jvmpi_jvmti_sys::{jthread, jvmtiEnv, jvmtiEventCallbacks};
+use jvm::types::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use jvmpi_settings::{OnLoad, SelfTest};
 use on_load::Pending;
 use std::ffi::{c_char, c_void};
@@ -203,7 +203,7 @@ pub unsafe fn embed(
     library_of(caller.addr()).filter(|l| !get_env::is_of_the_vm(l)).and_then(get_env::claim);
     let interface = interface_for(version, caller)?;
     let started_late = phase::now() == Phase::Loading
-        && jvm::get().jvmti.phase() == Ok(jvmpi_jvmti_sys::JVMTI_PHASE_LIVE);
+        && jvm::get().jvmti.phase() == Ok(jvm::types::JVMTI_PHASE_LIVE);
     if let Some(jni) = jvm::get().jni().filter(|_| started_late) {
         lifecycle::go_live(jni, agents::all());
     }

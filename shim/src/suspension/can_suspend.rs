@@ -2,8 +2,8 @@
 //! when it first needs it, so that a debugger works beside a profiler that never suspends. If a debugger has
 //! it, threads that an agent suspends keep running, and their call traces are taken meanwhile.
 
+use jvm::types::JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
 use jvm::{Error, capabilities};
-use jvmpi_jvmti_sys::JVMTI_ERROR_MUST_POSSESS_CAPABILITY;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// True if agents suspend threads. Then the capability is never returned, because they could not resume the

@@ -8,8 +8,8 @@ use crate::threads::{self, Thread};
 use jni_sys::jint;
 use jvm::lock::Memo;
 use jvm::thread_state::ThreadState;
+use jvm::types::*;
 use jvm::{MountedVirtualThread, capabilities};
-use jvmpi_jvmti_sys::*;
 
 static MOUNTED: Memo<Option<MountedVirtualThread>> = Memo::new();
 

@@ -25,7 +25,7 @@ use crate::threads::{self, Thread};
 use jvm::Error;
 use jvm::async_call_trace::RawFrame;
 use jvm::suspending::{self, Suspending};
-use jvmpi_jvmti_sys::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
+use jvm::types::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

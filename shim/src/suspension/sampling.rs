@@ -19,7 +19,7 @@ use crate::sync::vm_locks;
 use crate::threads::Thread;
 use jvm::async_call_trace::{self, RawFrame};
 use jvm::thread_state::ThreadState;
-use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
+use jvm::types::JVMTI_THREAD_STATE_SUSPENDED;
 use jvmpi_settings::Suspend;
 use std::ffi::c_void;
 use std::hint;

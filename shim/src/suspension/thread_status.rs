@@ -4,7 +4,7 @@ use super::executing;
 use crate::records::virtual_thread;
 use crate::threads::Thread;
 use jni_sys::jint;
-use jvmpi_jvmti_sys::*;
+use jvm::types::*;
 use jvmpi_sys::{
     JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_INTERRUPTED, JVMPI_THREAD_MONITOR_WAIT,
     JVMPI_THREAD_RUNNABLE, JVMPI_THREAD_SUSPENDED,

@@ -20,7 +20,7 @@ use jvm::lock::assert_none_held;
 use jvm::platform::futex;
 use jvm::platform::os_thread::os_thread;
 use jvm::platform::sync::atomic::{AtomicU32, Ordering};
-use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_SUSPENDED;
+use jvm::types::JVMTI_THREAD_STATE_SUSPENDED;
 
 /// A lock that is held during calls of the VM.
 struct VmLock {

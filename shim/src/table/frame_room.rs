@@ -5,7 +5,7 @@
 //! the stack, or to a mapping if there are many: malloc must not be called while a suspended thread may own its lock.
 
 use jvm::platform::anonymous_memory;
-use jvmpi_jvmti_sys::jvmtiFrameInfo;
+use jvm::types::jvmtiFrameInfo;
 use jvmpi_sys::JVMPI_CallFrame;
 use std::mem::{MaybeUninit, align_of, size_of};
 use std::slice;

@@ -16,7 +16,7 @@ use jni_sys::jint;
 use jvm::Jni;
 use jvm::async_call_trace::RawFrame;
 use jvm::suspending;
-use jvmpi_jvmti_sys::{jthread, jvmtiFrameInfo};
+use jvm::types::{jthread, jvmtiFrameInfo};
 use jvmpi_sys::JVMPI_CallTrace;
 use std::mem::MaybeUninit;
 

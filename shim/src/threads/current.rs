@@ -9,7 +9,7 @@ use crate::records::virtual_thread;
 use jni_sys::{jint, jobject};
 use jvm::Jni;
 use jvm::platform::os_thread::os_thread;
-use jvmpi_jvmti_sys::JVMTI_THREAD_STATE_ALIVE;
+use jvm::types::JVMTI_THREAD_STATE_ALIVE;
 use std::ptr;
 use std::sync::atomic::Ordering;
 

@@ -13,7 +13,7 @@ use crate::records::agents;
 use crate::threads;
 use jni_sys::jint;
 use jvm::capabilities;
-use jvmpi_jvmti_sys::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
+use jvm::types::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use jvmpi_settings::Alloc;
 use jvmpi_sys::JVMPI_EVENT_OBJECT_ALLOC;
 use std::num::NonZeroU32;

@@ -5,7 +5,7 @@ use super::{
     threads,
 };
 use crate::instrument;
-use jvmpi_jvmti_sys::jvmtiEventCallbacks;
+use jvm::types::jvmtiEventCallbacks;
 
 /// Returns the callbacks of the environment that reads class files.
 pub fn of_reader_env() -> jvmtiEventCallbacks {

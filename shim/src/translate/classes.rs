@@ -15,7 +15,7 @@ use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass};
 use jvm::Jni;
-use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
+use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, jobjectID};
 
 pub unsafe extern "system" fn class_load(

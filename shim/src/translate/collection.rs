@@ -16,7 +16,7 @@ use crate::threads::agent_clock::ShownClock;
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jlong};
 use jvm::Jni;
-use jvmpi_jvmti_sys::jvmtiEnv;
+use jvm::types::jvmtiEnv;
 use jvmpi_settings::Unload;
 use jvmpi_sys::*;
 use std::sync::Arc;

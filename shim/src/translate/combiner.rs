@@ -11,7 +11,7 @@ use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jint};
 use jvm::Jni;
 use jvm::lock::{Condition, Lock};
-use jvmpi_jvmti_sys::{
+use jvm::types::{
     JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_SUSPENDED,
     JVMTI_THREAD_STATE_WAITING,
 };

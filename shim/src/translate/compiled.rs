@@ -8,7 +8,7 @@ use crate::records::agents::{self, Agent};
 use crate::threads;
 use jni_sys::{jint, jmethodID};
 use jvm::boundary::guard;
-use jvmpi_jvmti_sys::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
+use jvm::types::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
 use jvmpi_sys::{
     JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
     JVMPI_Event_compiled_method_load, JVMPI_Event_compiled_method_unload, JVMPI_Lineno,

@@ -12,7 +12,7 @@ use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jmethodID, jobject};
 use jvm::Jni;
-use jvmpi_jvmti_sys::jvmtiFrameInfo;
+use jvm::types::jvmtiFrameInfo;
 use jvmpi_sys::{
     JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC,
     JVMPI_Event_method, JVMPI_Event_method_entry2,

@@ -10,7 +10,7 @@ use crate::records::in_flight::Reporter;
 use crate::threads::Thread;
 use jni_sys::{jint, jmethodID};
 use jvm::Jni;
-use jvmpi_jvmti_sys::jvmtiFrameInfo;
+use jvm::types::jvmtiFrameInfo;
 use jvmpi_sys::JVMPI_CallFrame;
 use std::mem::MaybeUninit;
 use std::ptr;

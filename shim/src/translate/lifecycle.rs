@@ -16,7 +16,7 @@ use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvm::Jni;
 use jvm::boundary::guard;
-use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
+use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_settings::{Reset, SelfTest};
 use jvmpi_sys::{
     JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_COMPILED_METHOD_LOAD,

@@ -14,8 +14,8 @@ use crate::sync::{contention, tagging};
 use crate::threads::{self, Current, Thread};
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
 use jvm::lock::Memo;
+use jvm::types::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use jvm::{FieldId, GlobalRef, Jni, MethodId};
-use jvmpi_jvmti_sys::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
     JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,

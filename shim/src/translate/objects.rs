@@ -13,7 +13,7 @@ use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jlong, jobject};
 use jvm::Jni;
-use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
+use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_sys::*;
 use std::sync::atomic::Ordering;
 

@@ -9,7 +9,7 @@ use crate::suspension::cpu_samples;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvm::Jni;
-use jvmpi_jvmti_sys::{jthread, jvmtiEnv};
+use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_sys::{JVMPI_EVENT_THREAD_END, jobjectID};
 
 pub unsafe extern "system" fn thread_start(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {

@@ -5,8 +5,8 @@ use super::threads;
 use crate::records::agents;
 use crate::records::virtual_thread;
 use crate::threads::current;
+use jvm::types::{JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START};
 use jvm::{Jni, capabilities, virtual_env};
-use jvmpi_jvmti_sys::{JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START};
 use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -88,7 +88,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// The environment is not used any more.
-    pub unsafe fn dispose(self) {
+    pub(crate) unsafe fn dispose(self) {
         // The VM keeps what it cannot dispose of.
         let _ = jvmti!(self, DisposeEnvironment);
     }
@@ -111,7 +111,7 @@ impl Jvmti {
     }
 
     /// Frees memory that JVMTI allocated. NULL has no effect.
-    pub fn deallocate(self, memory: *mut u8) {
+    pub(crate) fn deallocate(self, memory: *mut u8) {
         let result = jvmti!(self, Deallocate, memory);
         debug_assert!(result.is_ok());
     }
@@ -133,18 +133,18 @@ impl Jvmti {
 
     // Capabilities, events, phase
 
-    pub fn potential_capabilities(self) -> Result<jvmtiCapabilities> {
+    pub(crate) fn potential_capabilities(self) -> Result<jvmtiCapabilities> {
         let mut capabilities = MaybeUninit::<jvmtiCapabilities>::zeroed();
         jvmti!(self, GetPotentialCapabilities, capabilities.as_mut_ptr())?;
         // SAFETY: JVMTI filled in the structure, which may also be all zero.
         Ok(unsafe { capabilities.assume_init() })
     }
 
-    pub fn add_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
+    pub(crate) fn add_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
         jvmti!(self, AddCapabilities, capabilities)
     }
 
-    pub fn relinquish_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
+    pub(crate) fn relinquish_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
         jvmti!(self, RelinquishCapabilities, capabilities)
     }
 

@@ -69,7 +69,7 @@ impl Jvmti {
     }
 
     /// Returns the thread groups without a parent as local references.
-    pub fn top_thread_groups(self) -> Result<Allocated<jobject>> {
+    pub(crate) fn top_thread_groups(self) -> Result<Allocated<jobject>> {
         let (mut count, mut groups) = (0, ptr::null_mut());
         jvmti!(self, GetTopThreadGroups, &mut count, &mut groups)?;
         Ok(self.array(groups, count))
@@ -135,7 +135,7 @@ impl Jvmti {
     ///
     /// # Safety
     /// `start` may be called with `argument` on another thread.
-    pub unsafe fn run_agent_thread(
+    pub(crate) unsafe fn run_agent_thread(
         self,
         thread: jthread,
         start: unsafe extern "system" fn(*mut jvmtiEnv, *mut JNIEnv, *mut c_void),

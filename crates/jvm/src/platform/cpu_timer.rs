@@ -68,7 +68,7 @@ impl Drop for CpuTimer {
 
 /// Returns the clock that Linux gives each thread: the complement of its number above three bits,
 /// in which `4` means "one thread" and `2` its scheduled time.
-pub fn clock_of(os_thread: i32) -> clockid_t {
+pub(crate) fn clock_of(os_thread: i32) -> clockid_t {
     !os_thread << 3 | 4 | 2
 }
 
