@@ -2,13 +2,12 @@
 //!
 //! A layer is a module of the shim's root with all files in it. Tests may import from everywhere.
 
-mod circles;
 mod imports;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use circles::circles;
 use compat_tests::workspace_root;
 use imports::{Arrows, Module, arrows_in};
 
@@ -79,18 +78,20 @@ fn find_crates(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the circles with their imports.
+/// Returns the imports between files that lead to each other.
 fn faults_of_circles(arrows: &Arrows) -> Vec<String> {
-    let mut faults = Vec::new();
-    for circle in circles(arrows) {
-        faults.push(format!("{} files import each other:", circle.len()));
-        for module in &circle {
-            let imported = arrows[module].iter().filter(|to| circle.contains(to)).map(name);
-            let imported: Vec<String> = imported.collect();
-            faults.push(format!("    {} imports {}", name(module), imported.join(", ")));
-        }
+    let pairs = arrows.iter().flat_map(|(from, all)| all.iter().map(move |to| (from, to)));
+    let in_circle = pairs.filter(|(from, to)| reached_from(to, arrows).contains(from));
+    in_circle.map(|(from, to)| format!("{} imports {} in a circle", name(from), name(to))).collect()
+}
+
+fn reached_from<'a>(module: &'a Module, arrows: &'a Arrows) -> BTreeSet<&'a Module> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![module];
+    while let Some(module) = next.pop() {
+        next.extend(arrows[module].iter().filter(|to| reached.insert(*to)));
     }
-    faults
+    reached
 }
 
 /// Returns the imports from a layer above or beside.
@@ -124,10 +125,7 @@ fn missing_files() -> Result<Vec<String>, String> {
 }
 
 fn name(module: &Module) -> String {
-    module
-        .get(1..)
-        .filter(|below| !below.is_empty())
-        .map_or("lib".to_owned(), |below| below.join("/"))
+    if module.is_empty() { "lib".to_owned() } else { module.join("/") }
 }
 
 fn runs_down(from: &Module, to: &Module) -> bool {
@@ -138,30 +136,28 @@ fn runs_down(from: &Module, to: &Module) -> bool {
 
 /// Returns the layer of a module.
 fn layer_of(module: &Module) -> &str {
-    module.get(1).map_or("lib", String::as_str)
+    module.first().map_or("lib", String::as_str)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn layer_without_a_file_is_missing() {
         let modules = LAYERS.iter().copied().flatten().filter(|layer| **layer != "notify");
-        let mut arrows: Arrows = modules
-            .map(|layer| (vec!["crate".to_owned(), (*layer).to_owned()], BTreeSet::new()))
-            .collect();
-        arrows.insert(vec!["crate".to_owned()], BTreeSet::new());
+        let mut arrows: Arrows =
+            modules.map(|layer| (vec![(*layer).to_owned()], BTreeSet::new())).collect();
+        arrows.insert(Module::new(), BTreeSet::new());
         assert_eq!(missing_modules(&arrows), ["there is no module notify"]);
     }
 
     #[test]
     fn circle_is_a_fault() {
-        let module = |name: &str| vec!["crate".to_owned(), name.to_owned()];
+        let module = |name: &str| vec![name.to_owned()];
         let imports = |from: &str, to: &str| (module(from), BTreeSet::from([module(to)]));
         let arrows = Arrows::from([imports("a", "b"), imports("b", "a"), imports("c", "a")]);
-        let faults = ["2 files import each other:", "    a imports b", "    b imports a"];
+        let faults = ["a imports b in a circle", "b imports a in a circle"];
         assert_eq!(faults_of_circles(&arrows), faults);
     }
 }
