@@ -1,7 +1,7 @@
 //! Finds the functions that native methods are bound to. JVMTI reports a function only when it is bound. HotSpot
 //! stores it in a word that follows the method's structure; a method ID points to the address of that structure.
 
-use super::own_memory;
+use crate::platform::own_memory;
 use jni_sys::jmethodID;
 use std::ffi::c_void;
 use std::ptr;

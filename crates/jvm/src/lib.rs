@@ -24,8 +24,6 @@ mod jvmti;
 pub mod lock;
 pub mod logging;
 pub mod old_verifier;
-pub mod os_priority;
-pub mod own_memory;
 pub mod platform;
 pub mod suspending;
 pub mod symbols;

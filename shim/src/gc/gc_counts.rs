@@ -8,7 +8,8 @@
 //! sentinel shows a collection (`deaths`).
 
 use jvm::lock::Lock;
-use jvm::{internals, own_memory, vm_structs};
+use jvm::platform::own_memory;
+use jvm::{internals, vm_structs};
 use std::fs;
 use std::sync::OnceLock;
 

@@ -4,7 +4,8 @@
 //! which a thread waits, with the address of the mutex, in which glibc keeps the owner's number. The
 //! result is used only if everything that was read is consistent.
 
-use jvm::{internals, own_memory};
+use jvm::internals;
+use jvm::platform::own_memory;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;

@@ -9,7 +9,7 @@ use crate::threads::agent_clock;
 use crate::threads::{self, Thread};
 use crate::translate::{method_ids, subscriptions};
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
-use jvm::os_priority;
+use jvm::platform::os_priority;
 use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;

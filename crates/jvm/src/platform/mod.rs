@@ -13,8 +13,11 @@ pub mod futex;
 pub mod membarrier;
 #[cfg(feature = "model")]
 pub mod model;
+pub mod os_priority;
 #[cfg(not(feature = "model"))]
 pub mod os_thread;
+pub mod own_memory;
+pub mod registers;
 #[cfg(not(feature = "model"))]
 pub mod scheduling;
 pub mod starving;
