@@ -11,7 +11,6 @@
 //! thread finds that it has used an interval, it takes the trace of that moment.
 
 use super::sample_pool::{Head, MAX_DEPTH, Pool, SLOTS as POOL_SLOTS};
-use super::signal;
 use crate::records::agents::Agent;
 use crate::records::numbered::AppendOnly;
 use crate::records::phase::{self, Phase};
@@ -23,6 +22,7 @@ use jvm::lock::Lock;
 use jvm::platform::cpu_clock;
 use jvm::platform::cpu_timer::CpuTimer;
 use jvm::platform::os_thread::{self, os_thread};
+use jvm::platform::signal;
 use jvmpi_settings::Suspend;
 use jvmpi_sys::*;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -14,7 +14,6 @@ pub mod cpu_samples;
 pub mod executing;
 mod sample_pool;
 pub mod sampling;
-pub mod signal;
 pub mod thread_status;
 
 use crate::records::agents::Agent;
@@ -24,6 +23,7 @@ use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use jvm::Error;
 use jvm::async_call_trace::RawFrame;
+use jvm::platform::signal;
 use jvm::suspending::{self, Suspending};
 use jvm::types::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
 use std::sync::Arc;

@@ -10,7 +10,6 @@
 //! A trace is requested in two places: by SuspendThread (see the parent module), and by `ThreadHasRun` for a
 //! thread that is not suspended ([`has_run`]), so that a sampler need not suspend threads.
 
-use super::signal::{self, Cause};
 use super::{cpu_samples, executing};
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
@@ -18,6 +17,7 @@ use crate::records::registry;
 use crate::sync::vm_locks;
 use crate::threads::Thread;
 use jvm::async_call_trace::{self, RawFrame};
+use jvm::platform::signal::{self, Cause};
 use jvm::thread_state::ThreadState;
 use jvm::types::JVMTI_THREAD_STATE_SUSPENDED;
 use jvmpi_settings::Suspend;

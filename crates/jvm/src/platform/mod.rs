@@ -20,6 +20,7 @@ pub mod own_memory;
 pub mod registers;
 #[cfg(not(feature = "model"))]
 pub mod scheduling;
+pub mod signal;
 pub mod starving;
 #[cfg(not(feature = "model"))]
 pub mod sync;

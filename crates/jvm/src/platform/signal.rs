@@ -1,7 +1,7 @@
 //! The signal that makes a thread take its own call trace, on request or when a timer expires.
 
-use jvm::internals;
-use jvm::platform::{cpu_timer, os_thread};
+use super::{cpu_timer, os_thread};
+use crate::internals;
 use libc::{c_int, c_void, siginfo_t};
 use std::fs;
 use std::mem::{self, MaybeUninit};
