@@ -27,7 +27,7 @@ fn always(feature: u32) -> Vec<&'static str> {
         "eetop",
         "JVM_Sleep",
         "JVM_MonitorWait",
-        "counters",
+        "collector",
         "LiveStackFrame",
         "enumConstants",
         "membarrier",

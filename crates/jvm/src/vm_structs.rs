@@ -99,28 +99,21 @@ fn size_of_structure(structure: &CStr) -> Option<usize> {
     usize::try_from(entry.read::<u64>(sizes)).ok()
 }
 
-/// Returns the first of these flags of the VM that is set. All of them are boolean.
-pub fn first_set_flag(flags: &[&'static CStr]) -> Option<&'static CStr> {
+/// Returns true if one of these flags of the VM is set. All of them are boolean. None if the VM does not describe its flags.
+pub fn is_any_set(flags: &[&CStr]) -> Option<bool> {
     const FLAG: &CStr = c"JVMFlag";
     let (names, values) = (field(FLAG, c"_name")?.offset, field(FLAG, c"_addr")?.offset);
     let (all, count) = (static_word(FLAG, c"flags")?, static_word(FLAG, c"numFlags")?);
     let table =
         Table { start: ptr::with_exposed_provenance(all), stride: size_of_structure(FLAG)? };
-    let is_set = |flag: &Entry| {
+    let is_set = |flag: Entry| {
         let value: *const u8 = flag.read(values);
         // SAFETY: the VM's table says that the value is at this address; a boolean flag is one byte.
         !value.is_null() && unsafe { value.read() } == 1
     };
-    let mut set = flags.iter().filter(|name| {
-        let found =
-            table.entries(names).take(count).find(|entry| entry.text(names) == Some(**name));
-        found.is_some_and(|flag| is_set(&flag))
-    });
-    set.next().copied()
-}
-
-/// Returns the address of the VM's collection counter, an `unsigned int`.
-pub fn count_of_collections() -> Option<usize> {
-    let heap = static_word(c"Universe", c"_collectedHeap").filter(|heap| *heap != 0)?;
-    Some(heap + field(c"CollectedHeap", c"_total_collections")?.offset)
+    let mut those = table
+        .entries(names)
+        .take(count)
+        .filter(|flag| flag.text(names).is_some_and(|name| flags.contains(&name)));
+    Some(those.any(is_set))
 }

@@ -6,15 +6,14 @@
 //! of the dead. A thread of the shim, or the caller of RunGC, then delivers ("plays") the collection.
 
 use super::deaths::{REPORTER, WAKE, due, make_sentinel, reports_later, take_signs};
-use super::gc_counts;
 use crate::records::pauses::{self, Pauses};
 use crate::records::thread::Thread;
 use crate::sync::bounded_wait::BoundedWait;
 use crate::threads;
-use jvm::Jni;
 use jvm::lock::{Condition, Lock};
 use jvm::platform::os_thread::os_thread;
 use jvm::types::JVMTI_EVENT_OBJECT_FREE;
+use jvm::{Jni, internals, vm_structs};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -73,7 +72,7 @@ pub fn start(jni: Jni, play: Play) {
     if STARTED.swap(true, Ordering::SeqCst) {
         return;
     }
-    if gc_counts::start() {
+    if moves_only_in_pauses() {
         pauses::moves_only_in_pauses();
     }
     if let Err(error) = jvm::get().class_env.set_notification(JVMTI_EVENT_OBJECT_FREE, true) {
@@ -92,6 +91,14 @@ pub fn start(jni: Jni, play: Play) {
     if let Err(error) = threads::start_hidden(jni, c"jvmpi", run) {
         log::error!("collections cannot be reported: {error}");
     }
+}
+
+/// Returns true if the collector is known to move and free objects only in pauses, and JVMTI to report all of them.
+/// Before 25, Serial and Parallel do not report that they collect for a histogram or a heap dump of the VM.
+pub fn moves_only_in_pauses() -> bool {
+    let flags = [c"UseG1GC", c"UseSerialGC", c"UseParallelGC"];
+    let known = if jvm::get().feature_version() >= 25 { &flags[..] } else { &flags[..1] };
+    internals::COLLECTOR.find(|| vm_structs::is_any_set(known)) == Some(true)
 }
 
 /// Waits for a sign that there was a collection. Returns false if no more collections will be delivered.
@@ -126,29 +133,20 @@ pub fn end() {
     WAKE.notify_all();
 }
 
-/// Delivers every due collection. All dead objects go with the first.
+/// Delivers the collections that are due as one.
 fn play_due(jni: Jni, thread: &Thread, play: Play, playing: &Playing) {
-    let (pauses, effect, is_deferred) = take_signs();
-    let collections = gc_counts::collections_since_last_time(pauses, effect);
-    if collections > 0 && !effect {
-        wait_for_reports(Duration::ZERO);
-        due().sentinels.take_effect();
-    }
+    let is_due = take_signs();
     make_sentinel(jni);
-    for left in (1..=collections + u64::from(is_deferred)).rev() {
-        if !play_one(jni, thread, play, left, playing) {
-            return;
-        }
+    if is_due {
+        play_one(jni, thread, play, playing);
     }
 }
 
-/// Delivers the first of `left` collections, with all dead objects whose reports are complete and its share of the
-/// pauses. Returns false if collections are disabled; then this one is deferred.
-fn play_one(jni: Jni, thread: &Thread, play: Play, left: u64, _: &Playing) -> bool {
+/// Delivers a collection, with all dead objects whose reports are complete. If collections are disabled, it is deferred.
+fn play_one(jni: Jni, thread: &Thread, play: Play, _: &Playing) {
     let (dead, pauses) = {
         let mut due = due();
-        let parts = u32::try_from(left).unwrap_or(u32::MAX);
-        (std::mem::take(&mut due.complete), due.time.take_part(parts))
+        (std::mem::take(&mut due.complete), due.time.take())
     };
     let is_played = play(jni, thread, &dead, pauses);
     let mut due = due();
@@ -157,7 +155,6 @@ fn play_one(jni: Jni, thread: &Thread, play: Play, left: u64, _: &Playing) -> bo
         due.time.give_back(pauses);
         due.complete.extend(dead);
     }
-    is_played
 }
 
 /// The time limit for the reports until the VM's reporting thread is known. Dead objects that are reported later
@@ -169,8 +166,8 @@ const FIRST_REPORTS: Duration = Duration::from_millis(200);
 const UNTIL_WOKEN: Duration = Duration::from_secs(2);
 
 /// Waits until the newest sentinel is known to be dead, as long as the VM's reporting thread is at work, and at
-/// least for `at_least`. The sentinel survives a collection that began before its creation.
-fn wait_for_reports(at_least: Duration) {
+/// least for [`UNTIL_WOKEN`]. The sentinel survives a collection that began before its creation.
+fn wait_for_reports() {
     let begun = Instant::now();
     let mut waiting = BoundedWait::new();
     while reports_later() {
@@ -186,7 +183,7 @@ fn wait_for_reports(at_least: Duration) {
             }
             reporter => waiting.can_continue(reporter),
         };
-        if !is_at_work && begun.elapsed() >= at_least {
+        if !is_at_work && begun.elapsed() >= UNTIL_WOKEN {
             return;
         }
     }
@@ -209,15 +206,14 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
             collection.ends_by_itself();
             jvm::get().jvmti.force_garbage_collection()?;
         }
-        wait_for_reports(UNTIL_WOKEN);
+        wait_for_reports();
         // If a walk has found the sentinel, the reports are complete only after one more collection.
         if sentinel.is_none_or(|sentinel| due().sentinels.found < sentinel) {
             break;
         }
     }
-    let (pauses, effect, _) = take_signs();
-    gc_counts::collections_since_last_time(pauses, effect);
-    play_one(jni, thread, play, 1, &playing);
+    take_signs();
+    play_one(jni, thread, play, &playing);
     Ok(())
 }
 

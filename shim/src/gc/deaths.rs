@@ -13,7 +13,6 @@
 //! reported to the shim, and one that has survived a young collection may live long. So each pause is
 //! followed by a new sentinel, even if the last one is not dead.
 
-use super::gc_counts;
 use crate::records::pauses::{self, Pauses};
 use crate::records::tags::{self, Kind};
 use crate::threads;
@@ -59,8 +58,8 @@ impl Sentinels {
 /// Reports of the VM that were not delivered yet. The VM must never have to wait for the lock, which
 /// JVMTI callbacks take while the world is stopped.
 pub struct Due {
-    /// The number of collectors' pauses that have ended, without those in which nothing was collected.
-    pub pauses: u64,
+    /// True if a pause of the collector has ended since the last new sentinel.
+    pub has_paused: bool,
     /// The time of the pauses that were not delivered yet.
     pub time: Pauses,
     /// True if there were collections while agents had disabled them. They are delivered as one when
@@ -83,7 +82,7 @@ pub struct Due {
 impl Due {
     const fn new() -> Self {
         Self {
-            pauses: 0,
+            has_paused: false,
             time: Pauses::NONE,
             is_deferred: false,
             dead: Vec::new(),
@@ -140,7 +139,7 @@ impl Due {
 
     /// Returns true if there is a sign that a collection has to be delivered.
     pub fn has_sign(&self) -> bool {
-        self.pauses > 0 || self.sentinels.show_effect() || self.can_play_deferred()
+        self.has_paused || self.sentinels.show_effect() || self.can_play_deferred()
     }
 
     /// Returns true if a deferred collection can be delivered now.
@@ -158,19 +157,14 @@ pub fn due() -> Locked<'static, Due> {
 
 /// Records that a collector's pause begins. Called while the world is stopped.
 pub fn pause_begins() {
-    gc_counts::pause_begins();
     due().time.begin(Instant::now());
 }
 
 /// Records that a collector's pause has ended. Called while the world is stopped.
 pub fn pause_ended() {
-    let has_collected = gc_counts::pause_has_collected();
     let mut due = due();
     due.time.end(Instant::now());
-    if !has_collected {
-        return;
-    }
-    due.pauses += 1;
+    due.has_paused = true;
     if !reports_later() {
         due.complete_reports();
     }
@@ -225,11 +219,11 @@ impl Drop for WalkUnderWay {
     }
 }
 
-/// Takes the pauses and the effect of collections. Also returns true if a collection is deferred.
-pub fn take_signs() -> (u64, bool, bool) {
+/// Takes the signs of collections. Returns true if one has to be delivered.
+pub fn take_signs() -> bool {
     let mut due = due();
-    let pauses = std::mem::take(&mut due.pauses);
-    (pauses, due.sentinels.take_effect(), due.is_deferred)
+    due.has_paused = false;
+    due.sentinels.take_effect() || due.is_deferred
 }
 
 /// Creates the next sentinel and returns its number. None if it cannot be created.

@@ -5,6 +5,5 @@ pub mod barrier;
 pub mod collections;
 pub mod deaths;
 pub mod gate;
-pub mod gc_counts;
 pub mod heap_walk;
 pub mod lookup;

@@ -4,7 +4,7 @@
 
 use crate::classes;
 use crate::dumps::object_dump;
-use crate::gc::gc_counts;
+use crate::gc::collections;
 use crate::sync::lock_owner;
 use crate::table;
 use crate::threads;
@@ -15,7 +15,7 @@ use jvm::Jni;
 pub fn run(jni: Jni) {
     table::threads::prepare_suspension();
     lock_owner::is_shown();
-    gc_counts::are_structures_known();
+    collections::moves_only_in_pauses();
     // This defines the Tracker too, which the next test needs.
     subscriptions::report_parking(jni);
     threads::internally(jni, || receivers::prepare(jni));

@@ -31,17 +31,16 @@ impl Pauses {
         }
     }
 
-    /// Takes the first of `parts` equal parts.
-    pub fn take_part(&mut self, parts: u32) -> Self {
-        let took = self.took / parts.max(1);
-        self.took -= took;
-        let until = self.until.and_then(|until| until.checked_sub(self.took));
-        Self { took, until, since: None }
+    /// Takes the pauses that have ended.
+    pub fn take(&mut self) -> Self {
+        let rest = Self { since: self.since.take(), ..Self::NONE };
+        std::mem::replace(self, rest)
     }
 
-    /// Adds a part again that [`Self::take_part`] has taken.
-    pub fn give_back(&mut self, part: Self) {
-        self.took += part.took;
+    /// Adds earlier pauses again that [`Self::take`] has taken.
+    pub fn give_back(&mut self, earlier: Self) {
+        self.took += earlier.took;
+        self.until = self.until.or(earlier.until);
     }
 }
 
@@ -113,7 +112,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn pauses_are_summed_up_and_divided() {
+    fn pauses_are_summed_up() {
         let start = Instant::now();
         let mut pauses = Pauses::NONE;
         // The beginning of this pause was not seen.
@@ -123,12 +122,11 @@ mod tests {
             pauses.begin(start + at * MS);
             pauses.end(start + (at + 3) * MS);
         }
-        let part = pauses.take_part(2);
-        assert_eq!((part.took, part.until), (3 * MS, Some(start + 10 * MS)));
-        pauses.give_back(part);
-        let all = pauses.take_part(1);
-        assert_eq!((all.took, all.until), (6 * MS, Some(start + 13 * MS)));
-        assert_eq!(pauses.take_part(1).took, Duration::ZERO);
+        let all = Pauses { took: 6 * MS, until: Some(start + 13 * MS), since: None };
+        let taken = pauses.take();
+        assert_eq!((taken, pauses), (all, Pauses::NONE));
+        pauses.give_back(taken);
+        assert_eq!(pauses, all);
     }
 
     #[test]
