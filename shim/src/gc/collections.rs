@@ -5,7 +5,7 @@
 //! objects later, on a thread of the VM. So the real events only mark that a collection is due and queue the tags
 //! of the dead. A thread of the shim, or the caller of RunGC, then delivers ("plays") the collection.
 
-use super::deaths::{REPORTER, WAKE, due, make_sentinel, reports_later, take_signs};
+use super::deaths::{WAKE, due, make_sentinel, reports_later, take_signs};
 use crate::records::pauses::{self, Pauses};
 use crate::records::thread::Thread;
 use crate::sync::bounded_wait::BoundedWait;
@@ -14,7 +14,7 @@ use jvm::lock::{Condition, Lock};
 use jvm::platform::os_thread::os_thread;
 use jvm::types::JVMTI_EVENT_OBJECT_FREE;
 use jvm::{Jni, internals, vm_structs};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Sends agents the events of a collection. Returns false if garbage collection is disabled, so that nothing was
@@ -33,11 +33,10 @@ static PLAYED: Condition = Condition::new();
 struct Playing(());
 
 impl Playing {
-    /// Waits for the right. None if this thread has it, or if the owner cannot continue before this thread.
+    /// Waits for the right. None if this thread has it, or if a handler of the owner's collection does not return.
     fn begin() -> Option<Self> {
         let me = os_thread();
         let mut waiting = BoundedWait::new();
-        let mut stuck = None;
         loop {
             let mut player = PLAYER.lock();
             let other = *player;
@@ -45,12 +44,13 @@ impl Playing {
                 *player = me;
                 return Some(Self(()));
             }
-            if other == me || stuck == Some(other) {
+            if other == me {
                 return None;
             }
             drop(PLAYED.wait_for(player, waiting.pause()));
-            // The owner may have finished since, and now wait for this thread.
-            stuck = (!waiting.can_continue(other)).then_some(other);
+            if !waiting.goes_on_in_handlers() {
+                return None;
+            }
         }
     }
 }
@@ -63,9 +63,6 @@ impl Drop for Playing {
 }
 
 static STARTED: AtomicBool = AtomicBool::new(false);
-
-/// The OS thread that delivers the collections that no agent has requested.
-static THREAD: AtomicI32 = AtomicI32::new(0);
 
 /// Starts the thread that delivers collections, once.
 pub fn start(jni: Jni, play: Play) {
@@ -80,7 +77,6 @@ pub fn start(jni: Jni, play: Play) {
     }
     make_sentinel(jni);
     let run = move |jni| {
-        THREAD.store(os_thread(), Ordering::Relaxed);
         let thread = threads::current(jni);
         while wait_for_signs() {
             if let Some(playing) = Playing::begin() {
@@ -121,7 +117,7 @@ pub fn enabled_again() {
 /// time would prevent its delivery.
 pub fn let_deferred_go_first() {
     let mut waiting = BoundedWait::new();
-    while due().can_play_deferred() && waiting.can_continue(THREAD.load(Ordering::Relaxed)) {
+    while due().can_play_deferred() && waiting.goes_on() {
         waiting.sleep();
     }
 }
@@ -157,40 +153,28 @@ fn play_one(jni: Jni, thread: &Thread, play: Play, _: &Playing) {
     }
 }
 
-/// The time limit for the reports until the VM's reporting thread is known. Dead objects that are reported later
-/// are part of the next collection.
-const FIRST_REPORTS: Duration = Duration::from_millis(200);
+/// The time without a report after which RunGC does not wait for more: those that come later belong to the next collection.
+const LAST_REPORT: Duration = Duration::from_secs(2);
 
-/// The time that RunGC waits although that thread is blocked. After the VM's call for RunGC, a concurrent collector
-/// has finished its cycle, but its thread that wakes the reporting thread may still wait for a processor.
-const UNTIL_WOKEN: Duration = Duration::from_secs(2);
-
-/// Waits until the newest sentinel is known to be dead, as long as the VM's reporting thread is at work, and at
-/// least for [`UNTIL_WOKEN`]. The sentinel survives a collection that began before its creation.
+/// Waits until the newest sentinel is known to be dead, or until no more deaths are reported. The sentinel survives a
+/// collection that began before its creation, and one found by another tool's walk is never reported.
 fn wait_for_reports() {
-    let begun = Instant::now();
-    let mut waiting = BoundedWait::new();
+    let (mut reports, mut since, mut waiting) = (0, Instant::now(), BoundedWait::new());
     while reports_later() {
         let due = due();
-        if !due.sentinels.newest_is_alive() {
+        let now = due.reports();
+        if now != reports {
+            (reports, since) = (now, Instant::now());
+        }
+        if !due.sentinels.newest_is_alive() || since.elapsed() >= LAST_REPORT {
             return;
         }
         drop(WAKE.wait_for(due, waiting.pause()));
-        let is_at_work = match REPORTER.load(Ordering::Relaxed) {
-            0 => {
-                waiting.ends_by_itself();
-                begun.elapsed() < FIRST_REPORTS
-            }
-            reporter => waiting.can_continue(reporter),
-        };
-        if !is_at_work && begun.elapsed() >= UNTIL_WOKEN {
-            return;
-        }
     }
 }
 
-/// Implements RunGC: collects, and delivers the collection on the calling thread before it returns. If another
-/// delivery cannot continue before the calling thread does, the new collection is delivered later.
+/// Implements RunGC: collects, and delivers the collection on the calling thread before it returns. If a
+/// handler of another delivery does not return, the new collection is delivered later.
 pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     let Some(playing) = Playing::begin() else {
         return jvm::get().jvmti.force_garbage_collection();
@@ -200,12 +184,7 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     loop {
         // An older sentinel may have died in an earlier collection whose reports are late.
         let sentinel = make_sentinel(jni);
-        {
-            // A concurrent collector blocks this thread for long. Other threads should still wait for it.
-            let mut collection = BoundedWait::new();
-            collection.ends_by_itself();
-            jvm::get().jvmti.force_garbage_collection()?;
-        }
+        jvm::get().jvmti.force_garbage_collection()?;
         wait_for_reports();
         // If a walk has found the sentinel, the reports are complete only after one more collection.
         if sentinel.is_none_or(|sentinel| due().sentinels.found < sentinel) {
@@ -217,55 +196,8 @@ pub fn run(jni: Jni, thread: &Thread, play: Play) -> jvm::Result<()> {
     Ok(())
 }
 
-/// Runs `f` while no collection is being delivered, except one that cannot continue before the current thread does.
+/// Runs `f` while no collection is being delivered, except one with a handler that does not return.
 pub fn between<R>(f: impl FnOnce() -> R) -> R {
     let _playing = Playing::begin();
     f()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use jvm::platform::scheduling::is_asleep;
-    use std::hint;
-    use std::sync::Barrier;
-    use std::sync::atomic::AtomicU32;
-
-    /// Two threads deliver in turns, and the one that has delivered waits for the other. The other must not
-    /// conclude that it cannot continue, however late it checks.
-    #[test]
-    fn thread_that_has_delivered_does_not_block_the_next() {
-        const ROUNDS: u32 = 200;
-        let numbers = [const { AtomicI32::new(0) }; 2];
-        let played = [const { AtomicU32::new(0) }; 2];
-        let begun = Barrier::new(2);
-        let take_turns = |me: usize| {
-            let current = threads::adopt_for_test(0x6000 + me);
-            numbers[me].store(os_thread(), Ordering::SeqCst);
-            begun.wait();
-            let other = numbers[1 - me].load(Ordering::SeqCst);
-            let mut refused = 0;
-            for round in 1..=ROUNDS {
-                let is_behind = || played[1 - me].load(Ordering::SeqCst) < round;
-                let playing = Playing::begin();
-                refused += u32::from(playing.is_none());
-                while is_behind() && !is_asleep(other) {
-                    hint::spin_loop();
-                }
-                drop(playing);
-                played[me].store(round, Ordering::SeqCst);
-                let mut waiting = BoundedWait::new();
-                waiting.set_target(other);
-                while is_behind() {
-                    hint::spin_loop();
-                }
-            }
-            threads::ended(&current);
-            refused
-        };
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| take_turns(1));
-            assert_eq!((take_turns(0), other.join().unwrap()), (0, 0));
-        });
-    }
 }

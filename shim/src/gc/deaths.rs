@@ -18,9 +18,7 @@ use crate::records::tags::{self, Kind};
 use crate::threads;
 use jvm::Jni;
 use jvm::lock::{Condition, Lock, Locked};
-use jvm::platform::os_thread::os_thread;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
 /// The sentinels, by number in the order of their creation.
@@ -92,6 +90,11 @@ impl Due {
             sentinels: Sentinels { newest: 0, counted: 0, reported: 0, found: 0 },
             is_over: false,
         }
+    }
+
+    /// Returns the number of reports that no complete collection has yet.
+    pub fn reports(&self) -> usize {
+        self.dead.len()
     }
 
     /// Called when all dead objects of a collection have been reported.
@@ -180,9 +183,6 @@ thread_local! {
     static WALKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The VM's own thread that reports dead objects, 0 until it is known.
-pub static REPORTER: AtomicI32 = AtomicI32::new(0);
-
 /// Records that a dead object was reported to the environment for objects.
 pub fn object_died(tag: i64) {
     due().object_died(tag, WALKS.try_with(Cell::get) == Ok(true));
@@ -190,7 +190,6 @@ pub fn object_died(tag: i64) {
 
 /// Records that a dead object was reported to the environment for classes.
 pub fn class_tag_died(tag: i64) {
-    REPORTER.store(os_thread(), Ordering::Relaxed);
     due().class_tag_died(tag);
     WAKE.notify_all();
 }

@@ -5,8 +5,8 @@
 //! The thread that delivers a collection closes the gate to new ones, makes every thread's stores visible
 //! with one process-wide barrier, and waits until all counters are zero.
 //!
-//! All waits are [`BoundedWait`]s. A handler may be blocked on a lock that the agent holds during the
-//! collection, so an event in flight may be unable to end before GC_FINISH. Its object is alive, because
+//! All waits are [`BoundedWait`]s: a handler may be blocked on a lock that the agent holds during the
+//! collection, so an event in flight may be unable to end before GC_FINISH. Then no object moves. Its object is alive, because
 //! its thread has a reference to it, so the object's ID does not die.
 
 use super::{barrier, collections};
@@ -14,15 +14,13 @@ use crate::records::in_flight::{Passage, TrackedPassage};
 use crate::records::registry;
 use crate::records::thread::Thread;
 use crate::records::{pauses, phase};
-use crate::sync::bounded_wait::BoundedWait;
+use crate::sync::bounded_wait::{BoundedWait, Delivering};
 use jvm::lock::{Condition, Lock};
 use jvm::platform::os_thread::os_thread;
-use jvm::platform::sync::atomic::{AtomicBool, AtomicI32, Ordering, compiler_fence};
+use jvm::platform::sync::atomic::{AtomicI32, Ordering, compiler_fence};
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
-/// True if that thread is in an agent's handler. Only there it may need a lock that other threads hold.
-static CALLS_AGENT: AtomicBool = AtomicBool::new(false);
 /// True while a collection is being delivered.
 static PLAYING: Lock<bool> = Lock::new(false);
 /// Signalled when the gate opens.
@@ -71,26 +69,18 @@ pub fn has_epochs() -> bool {
     barrier::is_cheap()
 }
 
-/// Waits while the gate is closed to the current thread. Returns false if the thread that has closed it
-/// cannot continue, because it waits for the current one.
+/// Waits while the gate is closed to the current thread. Returns false if the handler of a GC event does not return.
 fn wait_until_open() -> bool {
     let mut waiting = BoundedWait::new();
-    let mut stuck = None;
     loop {
         let playing = PLAYING.lock();
         if !is_closed_to_me() {
             return true;
         }
-        if stuck == Some(CLOSED_BY.load(Ordering::SeqCst)) {
+        drop(OPENED.wait_for(playing, waiting.pause()));
+        if !waiting.goes_on_in_handlers() {
             return false;
         }
-        drop(OPENED.wait_for(playing, waiting.pause()));
-        let closed_by = CLOSED_BY.load(Ordering::SeqCst);
-        waiting.set_target(closed_by);
-        // Outside agents' handlers the thread that has closed the gate ends its wait itself.
-        let may_be_stuck = closed_by != 0 && CALLS_AGENT.load(Ordering::SeqCst);
-        // It may have opened the gate since, and now wait for this thread.
-        stuck = (may_be_stuck && !waiting.can_continue(closed_by)).then_some(closed_by);
     }
 }
 
@@ -138,7 +128,7 @@ pub struct Closed {
     is_idle: bool,
 }
 
-/// Closes the gate and waits until no event of another thread is in flight, except those that cannot end.
+/// Closes the gate and waits until no event of another thread is in flight, except those that take too long.
 /// None if garbage collection is disabled, or if another thread has closed the gate.
 pub fn close() -> Option<Closed> {
     let me = os_thread();
@@ -169,7 +159,7 @@ impl Closed {
 /// Runs `call`, which calls an agent's handler, and records the call if the current thread has closed the
 /// gate.
 pub fn call_agent(call: impl FnOnce()) {
-    let _calling = (CLOSED_BY.load(Ordering::Relaxed) == os_thread()).then(Calling::begin);
+    let _delivering = (CLOSED_BY.load(Ordering::Relaxed) == os_thread()).then(Delivering::begin);
     call();
 }
 
@@ -183,36 +173,21 @@ impl Drop for Closed {
     }
 }
 
-/// The thread that has closed the gate is in an agent's handler.
-struct Calling(());
-
-impl Calling {
-    fn begin() -> Self {
-        CALLS_AGENT.store(true, Ordering::SeqCst);
-        Self(())
-    }
-}
-
-impl Drop for Calling {
-    fn drop(&mut self) {
-        CALLS_AGENT.store(false, Ordering::SeqCst);
-    }
-}
-
 /// Waits for events of other threads that began before the last change of the phase or of enabled events.
-/// Does not wait for those that cannot end before the current thread continues.
+/// Does not wait for those that take too long.
 pub fn let_pass() {
     barrier::of_all_threads();
     wait_until_idle(|| false);
 }
 
 /// Waits until every other thread was once seen with no event in flight. Returns false if some events
-/// cannot end before the current thread continues. None if `gives_up` returns true.
+/// take too long. None if `gives_up` returns true.
 fn wait_until_idle(gives_up: impl Fn() -> bool) -> Option<bool> {
     let me = os_thread();
     let mut waiting = BoundedWait::new();
     let mut busy = registry::all();
     loop {
+        let count = busy.len();
         busy.retain(|thread| thread.in_flight.is_any() && thread.os_thread() != me);
         if busy.is_empty() {
             return Some(true);
@@ -220,13 +195,13 @@ fn wait_until_idle(gives_up: impl Fn() -> bool) -> Option<bool> {
         if gives_up() {
             return None;
         }
-        let numbers: Vec<i32> = busy.iter().map(|thread| thread.os_thread()).collect();
-        if waiting.can_any_continue(&numbers) {
-            waiting.sleep();
-        } else if busy.iter().all(|thread| thread.in_flight.is_any()) {
-            // Otherwise an event has ended before the check, and its thread may already wait at the gate.
+        if busy.len() < count {
+            waiting.step();
+        }
+        if !waiting.goes_on() {
             return Some(false);
         }
+        waiting.sleep();
     }
 }
 
@@ -234,6 +209,7 @@ fn wait_until_idle(gives_up: impl Fn() -> bool) -> Option<bool> {
 mod tests {
     use super::*;
     use crate::threads;
+    use jvm::platform::sync::atomic::AtomicBool;
     use std::cell::UnsafeCell;
     use std::thread;
 

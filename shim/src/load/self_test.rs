@@ -5,7 +5,6 @@
 use crate::classes;
 use crate::dumps::object_dump;
 use crate::gc::collections;
-use crate::sync::lock_owner;
 use crate::table;
 use crate::threads;
 use crate::translate::{receivers, subscriptions};
@@ -14,7 +13,6 @@ use jvm::Jni;
 /// Looks them up. The VM is ready to run Java code, and the program has not begun.
 pub fn run(jni: Jni) {
     table::threads::prepare_suspension();
-    lock_owner::is_shown();
     collections::moves_only_in_pauses();
     // This defines the Tracker too, which the next test needs.
     subscriptions::report_parking(jni);

@@ -6,7 +6,6 @@
 //! of the code make it fail.
 
 mod announcements;
-mod detector;
 mod gate;
 mod locks;
 
@@ -29,11 +28,6 @@ fn spawn(number: usize, run: impl FnOnce(&Thread) + Send + 'static) -> JoinHandl
     })
 }
 
-/// Returns the number that the system gives a thread.
-fn number_of(thread: &JoinHandle<()>) -> i32 {
-    usize::from(thread.thread().id()) as i32 + 1
-}
-
 /// Returns a new raw monitor, by the address that is its handle.
 fn new_monitor() -> usize {
     raw_monitors::create(c"model").addr()
@@ -48,7 +42,6 @@ fn monitor(handle: usize) -> RawMonitor {
 struct AgentLock {
     mutex: Mutex<()>,
     owner: Arc<AtomicI32>,
-    shows_owner: bool,
 }
 
 /// The right of the owner of an [`AgentLock`].
@@ -58,18 +51,12 @@ struct AgentLocked<'a> {
 }
 
 impl AgentLock {
-    /// Returns a mutex of the C library, which shows its owner, or another lock, which does not.
-    fn new(shows_owner: bool) -> Self {
-        Self { mutex: Mutex::new(()), owner: Arc::default(), shows_owner }
+    fn new() -> Self {
+        Self { mutex: Mutex::new(()), owner: Arc::default() }
     }
 
     fn lock(&self) -> AgentLocked<'_> {
-        let lock = || self.mutex.lock().expect("a failed thread ends the model");
-        let guard = if self.shows_owner {
-            machine::while_locking(Arc::clone(&self.owner), lock)
-        } else {
-            lock()
-        };
+        let guard = self.mutex.lock().expect("a failed thread ends the model");
         self.owner.store(machine::number(), SeqCst);
         AgentLocked { owner: &self.owner, _guard: guard }
     }

@@ -13,7 +13,7 @@ use super::receivers::Receivers;
 use super::sample::Sample;
 use super::suspension::Suspension;
 use super::virtual_thread::{self, VirtualThread};
-use super::waits::{JniMonitors, WaitTarget, Waits};
+use super::waits::{JniMonitors, Waits};
 use jni_sys::{JNIEnv, jint};
 use jvm::GlobalRef;
 use jvm::lock::Lock;
@@ -72,8 +72,6 @@ pub struct Thread {
     pub waits: Waits,
     /// The monitors that the thread has entered by JNI.
     pub jni_monitors: JniMonitors,
-    /// The thread or raw monitor that the thread is waiting for.
-    pub waits_for: WaitTarget,
     /// The status while the thread waits at a raw monitor: one of `JVMPI_THREAD_…`, else 0.
     at_raw_monitor: AtomicI32,
     /// The thread for which this one delivers GC events, and its clock meanwhile.
@@ -146,7 +144,6 @@ impl Thread {
             short_cut_epoch: AtomicU64::new(phase::NO_EPOCH),
             waits: Waits::default(),
             jni_monitors: JniMonitors::default(),
-            waits_for: WaitTarget::default(),
             at_raw_monitor: AtomicI32::new(0),
             stand_in: StandIn::default(),
             own_work: OwnWork::default(),

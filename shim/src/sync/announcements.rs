@@ -1,8 +1,8 @@
 //! Announcements in progress: before a thread names a class, thread, arena or object to an agent, it
 //! waits until the agent has got its defining event.
 //!
-//! A wait ends early if the announcing thread cannot continue ([`BoundedWait`]): the agent's handler
-//! may need a lock that the waiting thread holds.
+//! A wait ends after a while ([`BoundedWait`]): the agent's handler may need a lock that the waiting thread
+//! holds.
 
 use super::bounded_wait::BoundedWait;
 use crate::records::agents::{Agent, MAX_AGENTS};
@@ -13,17 +13,17 @@ use jvm::platform::sync::atomic::{AtomicI32, Ordering};
 use jvmpi_sys::jobjectID;
 
 /// Calls `try_to` until it begins an announcement. Returns None if the announcement is done, if the
-/// current thread is already making it, or if the thread that makes it cannot continue.
+/// current thread is already making it, or if that takes another thread too long.
 ///
 /// The current thread must have passed the gate. Otherwise a thread that waits for it would wait for
 /// the thread that has closed the gate.
 fn begin<T>(mut try_to: impl FnMut() -> Result<T, Sent>) -> Option<T> {
-    let mut waiting = BoundedWait::new();
+    let mut waiting = BoundedWait::for_announcement();
     loop {
         match try_to() {
             Ok(begun) => return Some(begun),
             Err(Sent::Already) => return None,
-            Err(Sent::JustNow { by }) if by == os_thread() || !waiting.can_continue(by) => {
+            Err(Sent::JustNow { by }) if by == os_thread() || !waiting.goes_on() => {
                 return None;
             }
             Err(Sent::JustNow { .. }) => waiting.sleep(),

@@ -94,11 +94,6 @@ fn number(handle: JVMPI_RawMonitor) -> usize {
     ((handle.addr() & NUMBER) >> 4) - 1
 }
 
-/// Returns the OS thread that owns the monitor in the slot with this number, 0 if none does.
-pub fn owner(number: usize) -> Option<i32> {
-    Some(SLOTS.known(number)?.state.lock().owner)
-}
-
 /// A raw monitor, live or destroyed.
 #[derive(Clone, Copy)]
 pub struct RawMonitor {
@@ -213,16 +208,11 @@ impl RawMonitor {
         let Some(mut state) = self.lock() else { return false };
         let env = Env::current();
         state.entering.push(env);
-        let wait = |mut state: Locked<'static, State>| {
+        let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || {
             while state.owner != 0 && self.is_alive(&state) {
                 state = self.place.free.wait(state);
             }
             state
-        };
-        // A thread that waits for this one follows the wait-for edge to the monitor's owner.
-        let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || match registry::known_current() {
-            Some(current) => current.waits_for.while_blocked(number(self.handle), || wait(state)),
-            None => wait(state),
         });
         remove(&mut state.entering, env);
         let alive = self.is_alive(&state);

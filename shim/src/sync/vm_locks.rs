@@ -14,7 +14,6 @@
 //! that finds the owner suspended in this way continues without the lock. The worst result is an
 //! object with two IDs.
 
-use super::bounded_wait::BoundedWait;
 use crate::records::registry;
 use jvm::lock::assert_none_held;
 use jvm::platform::futex;
@@ -120,7 +119,7 @@ impl VmLock {
         VmLockGuard(None)
     }
 
-    /// Waits until the VM lock is free and takes it. Returns false if the owner cannot continue.
+    /// Waits until the VM lock is free and takes it. Returns false if the owner was suspended without one.
     fn wait_for(&self, suspending: bool) -> bool {
         let me = os_thread() as u32;
         if self.change(0, me) {
@@ -150,7 +149,6 @@ impl VmLock {
     }
 
     fn wait_and_take(&self, me: u32) -> bool {
-        let mut waiting = BoundedWait::new();
         loop {
             let owner = self.owner.load(Ordering::Relaxed);
             if owner == 0 {
@@ -164,7 +162,7 @@ impl VmLock {
                 let is_owner = || self.owner.load(Ordering::Relaxed) == awaited;
                 // The owner is compared again after the check: it may have released the VM lock and now
                 // wait for this thread.
-                if !is_woken && is_owner() && is_stuck(owner, &mut waiting) && is_owner() {
+                if !is_woken && is_owner() && is_suspended(owner) && is_owner() {
                     return false;
                 }
             }
@@ -178,14 +176,13 @@ impl VmLock {
     }
 }
 
-/// Returns true if the owner was suspended without a VM lock, or cannot continue.
-fn is_stuck(owner: u32, waiting: &mut BoundedWait) -> bool {
+/// Returns true if the owner was suspended without a VM lock.
+fn is_suspended(owner: u32) -> bool {
     let os_thread = (owner & !AWAITED) as i32;
     let known = registry::by_os_thread(os_thread);
     let Some((object, owner)) = known.and_then(|owner| Some((owner.object()?, owner))) else {
-        // The thread is starting and gives its own Thread object an ID. JVMTI does not report its
-        // state yet.
-        return !waiting.can_continue(os_thread);
+        // The thread is starting and gives its own Thread object an ID. JVMTI does not report its state yet.
+        return false;
     };
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !owner.suspension.is_suspended()

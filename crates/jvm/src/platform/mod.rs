@@ -3,7 +3,6 @@
 //! With the feature `model` the module `model` replaces the parts by which threads affect each other.
 
 pub mod anonymous_memory;
-#[cfg(not(feature = "model"))]
 pub mod cpu_clock;
 pub mod cpu_timer;
 pub mod dynamic_loader;
@@ -18,10 +17,7 @@ pub mod os_priority;
 pub mod os_thread;
 pub mod own_memory;
 pub mod registers;
-#[cfg(not(feature = "model"))]
-pub mod scheduling;
 pub mod signal;
-pub mod starving;
 #[cfg(not(feature = "model"))]
 pub mod sync;
 mod thread_local_macro;
@@ -29,4 +25,4 @@ mod thread_local_macro;
 pub mod thread_local_word;
 
 #[cfg(feature = "model")]
-pub use model::{cpu_clock, futex, membarrier, os_thread, scheduling, sync, thread_local_word};
+pub use model::{futex, membarrier, os_thread, sync, thread_local_word};

@@ -12,8 +12,7 @@
 //! here. Loads are never early: a missing Acquire is not found, nor is a race of accesses that are not atomic.
 //! ThreadSanitizer looks for these (`cargo xtask race`).
 //!
-//! **Time.** A step of a thread takes [`STEP`] of its CPU time. A thread that sleeps uses none, and wakes when it is
-//! woken or its time is over. Where all threads sleep, time passes until the first of them wakes. If none ever does,
+//! **Time.** A step of a thread takes [`STEP`]. A thread that sleeps wakes when it is woken or its time is over. Where all threads sleep, time passes until the first of them wakes. If none ever does,
 //! that is a deadlock, and the model fails.
 
 use shuttle::rand::{Rng, thread_rng};
@@ -21,12 +20,10 @@ use shuttle::scheduler::RandomScheduler;
 use shuttle::thread;
 use shuttle::{Config, Runner, current};
 use std::cell::RefCell;
-use std::sync::atomic::AtomicI32;
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The CPU time of one step.
+/// The time of one step.
 pub const STEP: Duration = Duration::from_micros(20);
 
 /// Of so many chances of a thread's stores to reach memory one is taken.
@@ -47,7 +44,6 @@ struct Machine {
 
 #[derive(Default)]
 struct Thread {
-    steps: u64,
     handle: Option<thread::Thread>,
     sleep: Option<Sleep>,
     has_ended: bool,
@@ -55,8 +51,6 @@ struct Thread {
     stores: Vec<Store>,
     /// The thread-local pointer.
     word: usize,
-    /// The owner of the mutex that it is locking, as the C library would show it.
-    mutex_owner: Option<Arc<AtomicI32>>,
 }
 
 #[derive(Clone, Copy)]
@@ -144,47 +138,6 @@ pub fn number() -> i32 {
     me() as i32
 }
 
-/// Returns the threads that exist.
-pub fn numbers() -> Vec<i32> {
-    let exists = |(number, thread): (usize, &Thread)| {
-        (number > 0 && !thread.has_ended).then_some(number as i32)
-    };
-    with(|machine| machine.threads.iter().enumerate().filter_map(exists).collect())
-}
-
-/// Returns what `f` finds about a thread that exists.
-fn of<R>(number: i32, f: impl FnOnce(&Machine, &Thread) -> R) -> Option<R> {
-    let number = usize::try_from(number).ok().filter(|number| *number > 0)?;
-    with(|machine| {
-        let thread = machine.threads.get(number).filter(|thread| !thread.has_ended)?;
-        Some(f(machine, thread))
-    })
-}
-
-/// Returns true if the thread sleeps or does not exist.
-pub fn is_asleep(number: i32) -> bool {
-    of(number, Machine::is_asleep).unwrap_or(true)
-}
-
-/// Returns the CPU time of a thread.
-pub fn cpu_time(number: i32) -> Option<Duration> {
-    of(number, |_, thread| STEP * thread.steps as u32)
-}
-
-/// Returns the owner of the mutex for which a thread waits, if it shows that.
-pub fn mutex_owner(number: i32) -> Option<i32> {
-    let owner = of(number, |_, thread| Some(thread.mutex_owner.as_ref()?.load(SeqCst)))??;
-    (owner > 0 && owner != number).then_some(owner)
-}
-
-/// Runs `lock`, in which the current thread locks a mutex that shows its owner.
-pub fn while_locking<R>(owner: Arc<AtomicI32>, lock: impl FnOnce() -> R) -> R {
-    with_me(|me| me.mutex_owner = Some(owner));
-    let result = lock();
-    with_me(|me| me.mutex_owner = None);
-    result
-}
-
 /// Returns the number of times that all threads slept until the time of one was over.
 pub fn idle_times() -> u32 {
     with(|machine| machine.idle)
@@ -214,7 +167,6 @@ pub fn step() {
     thread::sleep(Duration::ZERO);
     with(|machine| {
         machine.now += 1;
-        machine.thread(me).steps += 1;
         for thread in &mut machine.threads {
             if !thread.stores.is_empty() && thread_rng().gen_ratio(1, LATENESS) {
                 let index = thread_rng().gen_range(0..thread.stores.len());
@@ -229,15 +181,6 @@ pub fn step() {
 /// Lets the current thread do other work for a random time.
 pub fn work(at_most: u32) {
     (0..thread_rng().gen_range(0..=at_most)).for_each(|_| step());
-}
-
-/// Begins a step of the current thread, which others keep from the processors until it has been chosen so many times, on
-/// average.
-pub fn starved_step(times: u32) {
-    while !thread_rng().gen_ratio(1, times) {
-        thread::yield_now();
-    }
-    step();
 }
 
 /// Puts a store into the list of the current thread.

@@ -5,12 +5,9 @@
 //! of the product. [`machine`] is the system; the other files give it the functions of the parts that they replace.
 
 pub mod atomic;
-pub mod cpu_clock;
 pub mod futex;
-pub mod lock_owner;
 pub mod machine;
 pub mod membarrier;
 pub mod os_thread;
-pub mod scheduling;
 pub mod sync;
 pub mod thread_local_word;
