@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Describes the recording of a running JVM.
-pub fn of_process(pid: libc::pid_t, process: &Process) -> Recording {
+pub fn of_process(process: &Process) -> Recording {
     Recording {
         command: process.command_line(),
-        pid: u32::try_from(pid).ok(),
+        pid: u32::try_from(process.number()).ok(),
         java: process.java(),
         ..Recording::default()
     }

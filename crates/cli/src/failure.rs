@@ -15,7 +15,7 @@ pub const NO_PROGRAM: u8 = 127;
 #[derive(Debug)]
 pub struct Failure {
     message: String,
-    status: u8,
+    status: Option<u8>,
 }
 
 impl Failure {
@@ -27,22 +27,22 @@ impl Failure {
         message.into()
     }
 
-    /// Replaces the exit status 1 by another one.
-    pub fn with_status(self, status: u8) -> Self {
-        Self { status, ..self }
+    /// Sets the exit status, which is 1 otherwise, unless it has been set before.
+    pub fn or_status(self, status: u8) -> Self {
+        Self { status: self.status.or(Some(status)), ..self }
     }
 
     /// Prints the failure on standard error, and returns its exit status.
     pub fn report(self) -> ExitCode {
         // Parts of it may come from a file or a JVM of another user.
         eprintln!("jvmpi: error: {}", printable(&self.message));
-        ExitCode::from(self.status)
+        ExitCode::from(self.status.unwrap_or(1))
     }
 }
 
 impl From<String> for Failure {
     fn from(message: String) -> Self {
-        Self { message, status: 1 }
+        Self { message, status: None }
     }
 }
 

@@ -71,7 +71,7 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
         dump.give_name(place)?;
     } else {
         let file = dump.open()?;
-        let about = about::of_process(arguments.pid, &process);
+        let about = about::of_process(&process);
         let output = Output { format, weight: None };
         let said =
             place.finish(|out| output.write(&name_of(path), &file, None, Some(&about), out))?;

@@ -82,7 +82,7 @@ pub fn not_executed(program: &OsStr, error: &io::Error) -> Failure {
         }
         _ => (error.to_string(), NOT_EXECUTABLE),
     };
-    Failure::from(format!("{}: {why}", program.display())).with_status(status)
+    Failure::from(format!("{}: {why}", program.display())).or_status(status)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Agent::parse(&arguments.agent).attach_with(&arguments.settings, &process, &waiting)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let not_started = |message: String| Failure::from(message).with_status(NOT_STARTED);
+    let not_started = |message: String| Failure::from(message).or_status(NOT_STARTED);
     let agent = Agent::parse(&arguments.agent);
     let mut program = agent
         .agentpath_option()

@@ -1,7 +1,7 @@
 //! Stands in for `pushes.rs` without the feature `push`: a recording that is never pushed.
 
 use super::received::Received;
-use crate::process::Process;
+use super::session::Target;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
@@ -12,16 +12,11 @@ pub struct PushOptions {}
 pub enum Pushes {}
 
 impl Pushes {
-    pub fn new(
-        _: &PushOptions,
-        _: Option<Process>,
-        _: Option<(&'static str, &str)>,
-        _: Option<NonZeroU32>,
-    ) -> Result<Option<Self>, String> {
+    pub fn new(_: &PushOptions, _: Option<NonZeroU32>) -> Result<Option<Self>, String> {
         Ok(None)
     }
 
-    pub fn push(&mut self, _: usize, _: &mut Received) {
+    pub fn push(&mut self, _: usize, _: &mut Received, _: &Target) {
         match *self {}
     }
 

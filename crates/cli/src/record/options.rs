@@ -1,0 +1,215 @@
+//! The options of `jvmpi record`, and those of HPROF that follow from them.
+
+use super::pushes::PushOptions;
+use crate::waiting::seconds_or_never;
+use clap::value_parser;
+use jvmpi_formats::hprof::options::sample;
+use jvmpi_formats::profile::Weight;
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The headings of the options in the help.
+const WHAT: &str = "What to record";
+const HOW: &str = "How to record";
+const OUTPUT: &str = "Output";
+
+/// Profile a Java program, from its start or while it runs
+///
+/// The name of the file selects the format: .svg (a flame graph), .html (a report), .txt (HPROF text),
+/// .hprof (HPROF binary), .collapsed (one stack per line), .pb.gz (for pprof), .json (for speedscope) or .jfr (for
+/// JDK Mission Control and others).
+///
+/// A program that jvmpi starts is profiled until it ends. Each of its JVMs gets a file of its own. The exit
+/// status is the program's, or 125 if there is no complete profile. With --pid, a running JVM is profiled
+/// until --duration is over or you press Ctrl-C. The JVM continues.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    jvmpi record -o profile.svg -- java -jar app.jar\n  \
+    jvmpi record --alloc -o profile.html --pid 4711 --duration 30\n  \
+    jvmpi record --heap -o profile.html -- java -jar app.jar\n  \
+    jvmpi record --push pyroscope+http://localhost:4040 -- java -jar app.jar\n  \
+    jvmpi record --calls --setting 'exclude=java.*' -o calls.html -- ./gradlew run")]
+#[command(override_usage = "jvmpi record [OPTIONS] -- PROGRAM...\n       \
+                            jvmpi record [OPTIONS] --pid PID")]
+pub struct Arguments {
+    /// Sample the stacks of threads that use the CPU (the default)
+    #[arg(long, conflicts_with = "calls", help_heading = WHAT)]
+    pub cpu: bool,
+    /// Sample the stacks of all threads, also of waiting ones, with their states: shows the elapsed time
+    #[arg(long, conflicts_with_all = ["cpu", "calls"], help_heading = WHAT)]
+    pub wall: bool,
+    /// Record where objects are allocated, and how many of them are alive: an estimate from samples
+    #[arg(long, help_heading = WHAT)]
+    pub alloc: bool,
+    /// Record only objects that survive a collection at the end, with --alloc
+    #[arg(long, requires = "alloc", help_heading = WHAT)]
+    pub live: bool,
+    /// Count the calls of each method and measure their time; slows the program down
+    #[arg(long, help_heading = WHAT)]
+    pub calls: bool,
+    /// Record where threads wait for monitors and locks; with --pid, only for monitors
+    #[arg(long, help_heading = WHAT)]
+    pub locks: bool,
+    /// Also dump the heap at the end: into an .html report, or into NAME-heap.hprof next to other files
+    #[arg(long, help_heading = WHAT)]
+    pub heap: bool,
+    /// Output file
+    #[arg(short, long, value_name = "FILE", default_value = "profile.svg", help_heading = OUTPUT)]
+    pub output: PathBuf,
+    /// Stop after this many seconds; the program continues
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<Duration>,
+    /// Save a snapshot every SECONDS, so that a killed JVM still leaves a profile; 0 for never
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_never, help_heading = OUTPUT)]
+    pub every: Duration,
+    /// Time between samples, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..), help_heading = HOW)]
+    pub interval: u32,
+    /// Mean number of allocated bytes between two samples of --alloc, such as 64k or 1m
+    #[arg(long, value_name = "SIZE", requires = "alloc", default_value = "512k", value_parser = sample, help_heading = HOW)]
+    pub alloc_interval: NonZeroU32,
+    /// Record every allocated object; slows the program down
+    #[arg(long, requires = "alloc", conflicts_with = "alloc_interval", help_heading = HOW)]
+    pub exact: bool,
+    /// Maximum stack depth: by default 512, for --alloc 128, for --exact 16
+    #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..), help_heading = HOW)]
+    pub depth: Option<u16>,
+    /// Keep a separate stack per thread
+    #[arg(long, help_heading = HOW)]
+    pub threads: bool,
+    /// Smallest share of the time that a stack of --calls needs for a row of its own in a .txt file; 0 for none
+    #[arg(long, value_name = "SHARE", requires = "calls", default_value = "0.0001", value_parser = share, help_heading = OUTPUT)]
+    pub cutoff: f32,
+    /// Weight of the stacks in the file, if several things were recorded
+    #[arg(long, value_parser = Weight::ALL.map(Weight::name), help_heading = OUTPUT)]
+    pub weight: Option<String>,
+    /// Setting of libjvmpi.so, for example exclude=java.*; can be given several times
+    #[arg(long = "setting", value_name = "KEY=VALUE", conflicts_with = "pid", help_heading = HOW)]
+    pub settings: Vec<String>,
+    /// Profile the running JVM with this process ID
+    #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
+    pub pid: Option<libc::pid_t>,
+    #[command(flatten)]
+    pub push: PushOptions,
+    /// The program and its arguments
+    #[arg(last = true, required_unless_present = "pid", conflicts_with = "pid")]
+    pub program: Vec<OsString>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match seconds_or_never(text)? {
+        Duration::ZERO => Err("give a number of seconds greater than 0".into()),
+        time => Ok(time),
+    }
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "give a share from 0 to 1".into())
+}
+
+/// Default stack depth.
+const DEPTH: u16 = 512;
+
+/// Default stack depth of sampled allocations.
+const ALLOC_DEPTH: u16 = 128;
+
+/// Default stack depth of allocations if all are recorded. The JVM walks the stack for each object, which is most of
+/// the cost.
+const EXACT_DEPTH: u16 = 16;
+
+impl Arguments {
+    /// Returns true if HPROF makes an attached JVM rewrite its classes.
+    pub fn rewrites(&self) -> bool {
+        self.calls || self.exact
+    }
+
+    /// Returns the mean number of bytes between two samples, if allocations are sampled.
+    pub fn alloc_interval(&self) -> Option<NonZeroU32> {
+        (self.alloc && !self.exact).then_some(self.alloc_interval)
+    }
+
+    /// Returns the weight of the stacks. None for the first one with data.
+    pub fn weight(&self) -> Result<Option<Weight>, String> {
+        let usual = self.live.then_some(Weight::LiveBytes);
+        Ok(self.weight.as_deref().map(str::parse).transpose()?.or(usual))
+    }
+
+    /// Returns the settings of libjvmpi.so. The user's settings override the others.
+    pub fn settings(&self) -> Vec<String> {
+        let of_locks = self.locks.then(|| "park=monitor".to_owned());
+        of_locks.into_iter().chain(self.settings.iter().cloned()).collect()
+    }
+
+    /// Returns the interval between two samples, if threads are sampled.
+    pub fn sampling_interval(&self) -> Option<Duration> {
+        let options = self.hprof_options();
+        let samples = ["cpu=samples", "cpu=wall"].iter().any(|cpu| options.starts_with(cpu));
+        samples.then(|| Duration::from_millis(self.interval.into()))
+    }
+
+    /// Returns the options of HPROF, without the address of the connection.
+    pub fn hprof_options(&self) -> String {
+        let cpu = match (self.cpu, self.calls, self.alloc || self.locks) {
+            _ if self.wall => Some("cpu=wall"),
+            (_, true, _) => Some("cpu=times"),
+            (true, _, _) | (_, _, false) => Some("cpu=samples"),
+            _ => None,
+        };
+        let heap = self.alloc.then_some("heap=sites");
+        let live = self.live.then_some("live=y");
+        let monitor = self.locks.then_some("monitor=y");
+        let threads = if self.threads { "y" } else { "n" };
+        let mut options: Vec<String> =
+            [cpu, heap, live, monitor].into_iter().flatten().map(str::to_owned).collect();
+        let depth = self.depth.unwrap_or(DEPTH);
+        if let Some(bytes) = self.alloc_interval() {
+            options.push(format!("sample={bytes}"));
+        }
+        let alloc_depth = if self.exact { EXACT_DEPTH } else { ALLOC_DEPTH };
+        let alloc_depth = self.depth.unwrap_or(alloc_depth);
+        options.push(format!("interval={},depth={depth},allocdepth={alloc_depth}", self.interval));
+        options.push(format!("thread={threads},cutoff=0,verbose=n"));
+        options.extend(self.heap.then(|| "hold=y".into()));
+        options.join(",")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn allocation_options_select_interval_and_depth() {
+        for (given, expected) in [
+            (&["--alloc", "--exact"][..], "heap=sites,interval=10,depth=512,allocdepth=16,"),
+            (
+                &["--cpu", "--alloc"],
+                "cpu=samples,heap=sites,sample=524288,interval=10,depth=512,allocdepth=128,",
+            ),
+            (
+                &["--alloc", "--live", "--alloc-interval", "1m"],
+                "heap=sites,live=y,sample=1048576,interval=10,depth=512,allocdepth=128,",
+            ),
+            (&["--calls"], "cpu=times,interval=10,depth=512,allocdepth=128,"),
+            (&["--wall", "--locks"], "cpu=wall,monitor=y,interval=10,depth=512,allocdepth=128,"),
+            (
+                &["--alloc", "--exact", "--depth", "4"],
+                "heap=sites,interval=10,depth=4,allocdepth=4,",
+            ),
+        ] {
+            let all = [&["record", "--pid", "1"][..], given].concat();
+            let options = Cli::parse_from(&all).arguments.hprof_options();
+            assert!(options.starts_with(expected), "{options}");
+        }
+    }
+}

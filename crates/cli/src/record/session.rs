@@ -1,0 +1,402 @@
+//! The events of a recording, and the state that they change.
+
+use super::files::Files;
+use super::jvm::{Jvm, REST};
+use super::pushes::Pushes;
+use super::received::Received;
+use crate::attach::Objects;
+use crate::channel::{self, Channel, Entrance};
+use crate::failure::Failure;
+use crate::heap::HeapDump;
+use crate::process::Process;
+use crate::progress::Progress;
+use crate::signals::{self, Signal};
+use crate::waiting::Waiting;
+use jvmpi_formats::hprof::control::Command;
+use jvmpi_formats::profile::DumpKind;
+use jvmpi_report::Recording;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::mem::{self, MaybeUninit};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, ExitCode, ExitStatus};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Maximum number of queued events. Senders wait when the queue is full, so that it does not grow with what a
+/// connection sends.
+const WAITING: usize = 64;
+
+/// The longest wait for an event before the process is checked.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The events of a recording, in a queue.
+pub struct Events {
+    // No thread receives any more when the command ends, so senders ignore failures.
+    sender: SyncSender<Event>,
+    receiver: Receiver<Event>,
+    waiting: Waiting,
+}
+
+#[derive(Debug)]
+enum Event {
+    Channel(channel::Event),
+    Signal(Signal),
+    /// The program that was started has ended.
+    Ended,
+}
+
+impl Events {
+    /// Queues signals from now on. They also end waits.
+    pub fn new(waiting: Waiting) -> Self {
+        let (sender, receiver) = mpsc::sync_channel(WAITING);
+        let (signals, interrupted) = (sender.clone(), waiting.clone());
+        signals::listen(move |signal| {
+            interrupted.interrupt();
+            let _ = signals.send(Event::Signal(signal));
+        });
+        Self { sender, receiver, waiting }
+    }
+
+    /// Accepts connections and queues their events.
+    pub fn serve(&self, channel: Channel) -> Entrance {
+        let sender = self.sender.clone();
+        channel.serve(move |event| {
+            let _ = sender.send(Event::Channel(event));
+        })
+    }
+
+    /// Queues the end of the program. The process still has its number then, so that no signal gets to another.
+    pub fn report_end(&self, program: &Child) {
+        let (number, sender) = (program.id(), self.sender.clone());
+        thread::spawn(move || {
+            let mut info = MaybeUninit::uninit();
+            let options = libc::WEXITED | libc::WNOWAIT;
+            // SAFETY: the place is for the report of the end, which is not read.
+            while unsafe { libc::waitid(libc::P_PID, number, info.as_mut_ptr(), options) } != 0
+                && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+            {}
+            let _ = sender.send(Event::Ended);
+        });
+    }
+}
+
+/// The subject of a recording.
+pub enum Target {
+    /// A JVM that runs already.
+    Process(Process),
+    /// A program that was started, with all its JVMs: they have this variable with this value in their environment.
+    Program(Child, &'static str, String),
+}
+
+impl Target {
+    /// Returns the process of the JVM that has sent this.
+    ///
+    /// # Errors
+    /// Returns the reason if it is unknown.
+    pub fn process(&self, received: &Received) -> Result<Process, String> {
+        let (name, value) = match self {
+            Self::Process(process) => return Ok(process.clone()),
+            Self::Program(_, name, value) => (name, value),
+        };
+        let number = received.process().and_then(|number| number.try_into().ok());
+        let process = Process::jvm(number.ok_or("the JVM has no process number")?)?;
+        if process.has_variable(name, value) {
+            return Ok(process);
+        }
+        // The number is from another namespace, such as a container's.
+        Err(format!("process {process} is not the JVM that was recorded"))
+    }
+
+    /// Dumps the heap of a JVM that has sent all its data, for an output in this directory. Signals from now on end the
+    /// wait for it.
+    ///
+    /// # Errors
+    /// Returns the reason why there is no dump.
+    fn dump_heap(
+        &self,
+        received: &Received,
+        directory: &Path,
+        waiting: &Waiting,
+    ) -> Result<HeapDump, String> {
+        // A collection at the end of a JVM can hang: some collectors have stopped by then.
+        let objects = match received.last() {
+            Some(DumpKind::AtExit) => Objects::All,
+            Some(_) => Objects::Live,
+            None => return Err("the JVM exited before its heap could be dumped".into()),
+        };
+        let process = self.process(received)?;
+        process.is_alive()?;
+        HeapDump::of(&process, objects, directory, &waiting.renewed())
+    }
+}
+
+/// The state of a recording.
+pub struct Session {
+    events: Receiver<Event>,
+    waiting: Waiting,
+    target: Target,
+    /// By the numbers of their connections.
+    jvms: BTreeMap<usize, Jvm>,
+    /// The connections that have not sent a secret.
+    unknown: BTreeSet<usize>,
+    /// The connection that was made when the program had ended.
+    knocked: Option<usize>,
+    files: Files,
+    about: Recording,
+    /// Pushes the profiles, if the user wants that.
+    pub pushes: Option<Pushes>,
+    /// The exit status of the program.
+    ended: Option<u8>,
+    /// The number of times that the user interrupted it.
+    interrupts: u32,
+    started: Instant,
+    /// The time between requests for snapshots.
+    pub every: Duration,
+    pub progress: Progress,
+}
+
+impl Session {
+    pub fn new(events: Events, target: Target, files: Files, about: Recording) -> Self {
+        Self {
+            events: events.receiver,
+            waiting: events.waiting,
+            target,
+            jvms: BTreeMap::new(),
+            unknown: BTreeSet::new(),
+            knocked: None,
+            files,
+            about,
+            pushes: None,
+            ended: None,
+            interrupts: 0,
+            started: Instant::now(),
+            every: Duration::ZERO,
+            progress: Progress::None,
+        }
+    }
+
+    /// Records until the program ends, the JVM closes its connection, the user interrupts, or the time is over. The
+    /// time begins when a JVM that was attached to is connected.
+    ///
+    /// # Errors
+    /// Returns the reason if the wait for the connection is over.
+    pub fn run(&mut self, duration: Option<Duration>) -> Result<(), String> {
+        while self.jvms.is_empty()
+            && let Target::Process(process) = &self.target
+        {
+            self.waiting.check(process)?;
+            self.next(Some(LOOK));
+        }
+        self.started = Instant::now();
+        let end = duration.map(|duration| self.started + duration);
+        while !self.is_over() {
+            let now = Instant::now();
+            if end.is_some_and(|end| end <= now) {
+                break;
+            }
+            self.progress.show(self.started.elapsed().as_secs());
+            self.jvms.values_mut().for_each(|jvm| jvm.keep_up(now));
+            // The progress shows seconds.
+            let second = now + Duration::from_secs(1);
+            let dues = self.jvms.values().filter_map(Jvm::due);
+            let next = dues.chain(end).fold(second, Instant::min);
+            self.next(Some(next.saturating_duration_since(now)));
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        match self.target {
+            // Processes that the program leaves running are not waited for.
+            Target::Program(..) => self.ended.is_some(),
+            Target::Process(_) => self.interrupts > 0 || !self.has_open(),
+        }
+    }
+
+    /// Receives events up to [`Entrance::knock`], so that all JVMs of a program that had connected are known: one may
+    /// have ended since, with the program. The user can interrupt the wait for a foreign connection.
+    ///
+    /// # Errors
+    /// Returns one line if this process cannot connect to its own port.
+    fn catch_up(&mut self, entrance: &Entrance) -> Result<(), String> {
+        if let Target::Process(_) = self.target {
+            return Ok(());
+        }
+        entrance.knock().map_err(|error| format!("own port: {error}"))?;
+        let before = self.interrupts;
+        while self.knocked.is_none_or(|own| self.unknown.range(..own).next().is_some())
+            && self.interrupts == before
+        {
+            self.next(None);
+        }
+        Ok(())
+    }
+
+    /// Requests the profiles of the JVMs and stops them. The user can interrupt the wait for one that does
+    /// not answer.
+    fn stop(&mut self) {
+        // A JVM that was not stopped by us would end with its program.
+        for jvm in self.jvms.values_mut().filter(|jvm| jvm.is_open()) {
+            jvm.connection.send(Command::Stop { dump: true });
+        }
+        let before = self.interrupts;
+        while self.has_open() && self.interrupts == before {
+            self.next(Some(LOOK));
+            if let Target::Process(process) = &self.target
+                && process.is_stopped()
+            {
+                eprintln!(
+                    "jvmpi: process {process} is stopped by a signal: the profile ends with the data that it \
+                     sent last"
+                );
+                break;
+            }
+        }
+        for jvm in self.jvms.values_mut().filter(|jvm| jvm.is_open()) {
+            jvm.connection.close();
+            jvm.closed = Some(Instant::now());
+        }
+        self.progress = Progress::None;
+    }
+
+    /// Ends the recording and writes the files; `output` is the first. Returns the exit status of the program, which
+    /// continues after its profile and is waited for.
+    ///
+    /// # Errors
+    /// Returns one line if there is no complete profile.
+    pub fn finish(mut self, entrance: &Entrance, output: &Path) -> Result<ExitCode, Failure> {
+        let stopped = self.catch_up(entrance).map(|()| self.stop());
+        self.about.duration = self.started.elapsed();
+        // A JVM at its end sends another last dump than one that is stopped.
+        let exits = |jvm: &Jvm| jvm.has_ended && jvm.received.last() != Some(DumpKind::Last);
+        let is_alive = |process: &Process| process.is_alive().is_ok();
+        let continues = matches!(&self.target, Target::Process(process) if is_alive(process))
+            && !self.jvms.values().any(exits);
+        let jvms = mem::take(&mut self.jvms);
+        let written = stopped.and_then(|()| self.files.write(jvms, &self.about));
+        self.finish_pushes(written.is_ok().then_some(output));
+        while let (Target::Program(..), None) = (&self.target, self.ended) {
+            self.next(None);
+        }
+        match (written, self.ended.unwrap_or(0)) {
+            (Err(message), 0) => return Err(message.into()),
+            (Err(message), status) => return Err(Failure::from(message).or_status(status)),
+            (Ok(()), status) if !continues => return Ok(ExitCode::from(status)),
+            _ => {}
+        }
+        if let Target::Process(process) = &self.target {
+            eprintln!(
+                "jvmpi: detached from process {process}; libjvmpi.so stays loaded but inactive"
+            );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Waits for the store that profiles are pushed to, for no longer than the user wants. A signal ends the wait.
+    /// `kept` is the first file with the profiles.
+    fn finish_pushes(&mut self, kept: Option<&Path>) {
+        let Some(pushes) = self.pushes.take() else { return };
+        let before = self.interrupts;
+        pushes.finish(kept, LOOK, || {
+            self.next(Some(Duration::ZERO));
+            self.interrupts == before
+        });
+    }
+
+    fn has_open(&self) -> bool {
+        self.jvms.values().any(Jvm::is_open)
+    }
+
+    /// Writes the snapshot that a JVM has sent into its file.
+    fn save(&mut self, number: usize) {
+        let before = self.jvms.range(..number).filter(|(_, jvm)| jvm.received.dumps() > 0).count();
+        let Some(jvm) = self.jvms.get_mut(&number) else { return };
+        let begun = Instant::now();
+        self.about.duration = self.started.elapsed();
+        self.files.save(before, &mut jvm.received, &self.about);
+        let rest = Instant::now().checked_add(begun.elapsed() * REST);
+        jvm.due = jvm.due.max(jvm.due.and(rest));
+    }
+
+    /// Takes note of the next event, if it comes within the time.
+    fn next(&mut self, within: Option<Duration>) {
+        let event = match within {
+            Some(time) => self.events.recv_timeout(time).ok(),
+            None => self.events.recv().ok(),
+        };
+        match event {
+            None => {}
+            Some(Event::Channel(event)) => self.hear(event),
+            Some(Event::Signal(signal)) => {
+                self.interrupts += 1;
+                if let Target::Program(program, ..) = &self.target
+                    && self.ended.is_none()
+                    && signal.is_ours_alone
+                {
+                    let number = libc::pid_t::try_from(program.id()).expect("as the system has it");
+                    // SAFETY: kill has no precondition, and the program was not waited for, so the number
+                    // is its.
+                    unsafe { libc::kill(number, signal.number) };
+                }
+            }
+            Some(Event::Ended) => {
+                if let Target::Program(program, ..) = &mut self.target {
+                    self.ended = Some(status_of(program.wait()));
+                }
+            }
+        }
+    }
+
+    /// Takes note of an event of a connection.
+    fn hear(&mut self, event: channel::Event) {
+        match event {
+            channel::Event::Opened(number) => {
+                self.unknown.insert(number);
+            }
+            channel::Event::Knocked(number) => {
+                self.unknown.remove(&number);
+                self.knocked = Some(number);
+            }
+            channel::Event::Connected(number, connection) => {
+                self.unknown.remove(&number);
+                self.jvms.insert(number, Jvm::new(connection, self.every));
+            }
+            channel::Event::Received(number, bytes) => {
+                let Some(jvm) = self.jvms.get_mut(&number) else { return };
+                let before = jvm.received.dumps();
+                let is_snapshot = jvm.take(&bytes, self.every);
+                if let Some(pushes) = &mut self.pushes
+                    && jvm.received.dumps() > before
+                {
+                    pushes.push(number, &mut jvm.received, &self.target);
+                }
+                if is_snapshot {
+                    self.save(number);
+                }
+            }
+            channel::Event::Closed(number) => {
+                self.unknown.remove(&number);
+                let Some(jvm) = self.jvms.get_mut(&number) else { return };
+                (jvm.closed, jvm.has_ended) = (Some(Instant::now()), true);
+                if let Some(directory) = &self.files.heap_directory {
+                    self.progress.show_dumping();
+                    let (target, waiting) = (&self.target, &self.waiting);
+                    jvm.heap = target.dump_heap(&jvm.received, directory, waiting);
+                }
+                // A JVM at its end waits for this.
+                jvm.connection.close();
+            }
+        }
+    }
+}
+
+/// Returns the exit status of a program, by the rules of shells.
+fn status_of(status: io::Result<ExitStatus>) -> u8 {
+    let status = status.ok();
+    let code =
+        status.and_then(|status| status.code().or(status.signal().map(|signal| 128 + signal)));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
