@@ -1,6 +1,7 @@
 //! Describes what is recorded, for the page.
 
 use crate::process::{Process, version_of_jdk};
+use jvmpi_formats::profile::Time;
 use jvmpi_report::Recording;
 use std::env;
 use std::ffi::OsString;
@@ -12,6 +13,9 @@ pub fn of_process(process: &Process) -> Recording {
         command: process.command_line(),
         pid: u32::try_from(process.number()).ok(),
         java: process.java(),
+        started: process
+            .age()
+            .map(|age| Time(Time::now().0.saturating_sub(age.as_millis() as u64))),
         ..Recording::default()
     }
 }

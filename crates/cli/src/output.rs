@@ -52,6 +52,7 @@ impl Output {
                     version: recording.java.as_deref().unwrap_or_default(),
                     command: &recording.command,
                     process: recording.pid.unwrap_or_default(),
+                    started: recording.started,
                 });
                 profile::write_jfr(profile, jvm, out)?;
                 LeftOut::default()

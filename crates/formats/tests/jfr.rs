@@ -8,7 +8,7 @@ use fixture::{CREATED, DUMPED, MAIN, WORKER, binary_sections, tables, text_secti
 use jvmpi_formats::profile::heap::type_name;
 use jvmpi_formats::profile::{
     BucketSamples, CpuSample, CpuSamples, CpuTime, CpuTimes, Encoding, File, Jvm, Label, Line,
-    Profile, Section, ThreadSerial, Timeline, TraceSerial, WallState, write_jfr,
+    Profile, Section, ThreadSerial, Time, Timeline, TraceSerial, WallState, write_jfr,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -158,11 +158,13 @@ fn jdk_reads_what_is_written() {
         }
     }
     let path = file("written.jfr");
-    let jvm = Jvm { version: "17.0.9", command: "java Main", process: 4711 };
+    let started = Some(Time(1_600_000_000_123));
+    let jvm = Jvm { version: "17.0.9", command: "java Main", process: 4711, started };
     write_jfr(&profile, Some(jvm), &mut fs::File::create(&path).unwrap()).unwrap();
     let with_dots = |(line, sum): (String, _)| (line.replace('/', "."), sum);
     let expected: Sums = expected.into_iter().map(with_dots).collect();
     assert_eq!(of_jdk(&path), expected);
+    assert_eq!(java(&[path.to_str().unwrap(), "start"]).trim(), "1600000000123");
     let again = read(&path);
     assert_eq!(again.problem(), None);
     assert_eq!(of_profile(again.profile()), expected);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jvmpi_formats::profile::Profile;
+use jvmpi_formats::profile::{Profile, Time};
 
 use crate::heap;
 
@@ -30,6 +30,8 @@ pub struct Recording {
     pub pid: Option<u32>,
     /// The JVM, as in `Java 17.0.9`.
     pub java: Option<String>,
+    /// The time of its start. None if that is the start of the recording.
+    pub started: Option<Time>,
     /// The time from the start of the recording to its end.
     pub duration: Duration,
     /// The time from one CPU sample to the next, if CPU time was sampled.

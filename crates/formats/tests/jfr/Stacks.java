@@ -61,6 +61,13 @@ public class Stacks {
     }
 
     public static void main(String[] args) throws Exception {
+        if (args.length > 1 && args[1].equals("start")) {
+            for (RecordedEvent event : RecordingFile.readAllEvents(Path.of(args[0]))) {
+                if (!event.getEventType().getName().equals("jdk.JVMInformation")) continue;
+                System.out.println(event.getInstant("jvmStartTime").toEpochMilli());
+            }
+            return;
+        }
         if (args.length > 1) {
             record(Path.of(args[0]));
             return;

@@ -89,6 +89,7 @@ fn recording_is_named_and_shown_as_time(browser: &mut Browser) {
         command: "java -jar app.jar".into(),
         pid: Some(4711),
         java: Some("Java 17.0.9".into()),
+        started: None,
         duration: Duration::from_secs(12),
         interval: Some(Duration::from_millis(10)),
         alloc_interval: Some(512 << 10),

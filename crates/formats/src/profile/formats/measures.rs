@@ -116,7 +116,7 @@ pub fn interval(profile: &Profile) -> Option<Duration> {
     profile.cpu_samples().find_map(|samples| samples.interval).filter(|time| !time.is_zero())
 }
 
-fn nanoseconds(time: Duration) -> u64 {
+pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -3,7 +3,7 @@
 use super::table::{Event, ROLES, Role, TYPES, Type};
 use super::{HEADER, MAGIC, NATIVE, STATES, is_lock};
 use crate::dump;
-use crate::profile::formats::measures::{interval, start_and_duration};
+use crate::profile::formats::measures::{interval, nanoseconds, start_and_duration};
 use crate::profile::heap::{array_name, type_name};
 use crate::profile::model::{
     CpuSamples, Label, Line, Method, MonitorTime, NameId, Profile, Site, StackId, ThreadSerial,
@@ -13,7 +13,6 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::io::{self, Write};
 use std::ops::Range;
-use std::time::Duration;
 
 /// The maximum number of events for CPU samples, and roughly that for waits.
 const MOST: u64 = 1_000_000;
@@ -33,6 +32,8 @@ pub struct Jvm<'a> {
     pub command: &'a str,
     /// The number of its process.
     pub process: u32,
+    /// The time of its start. None if it is that of the profile.
+    pub started: Option<Time>,
 }
 
 /// Writes all weights of a profile.
@@ -106,10 +107,6 @@ fn event(of: u64, body: &[u8]) -> io::Result<Vec<u8>> {
     let is_small = i32::try_from(body.len() + 10).is_ok();
     let (length, _) = length.filter(|_| is_small).ok_or(io::ErrorKind::FileTooLarge)?;
     Ok([&length, &of, body].concat())
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn sum(each: impl Iterator<Item = u64>) -> u64 {
@@ -203,7 +200,8 @@ impl Chunk<'_> {
         for value in ["", jvm.version, "", "", jvm.command] {
             text(&mut body, value);
         }
-        body.extend(varints([0, jvm.process.into()]));
+        let started = jvm.started.unwrap_or(self.profile.created);
+        body.extend(varints([started.0, jvm.process.into()]));
         self.event(Event::Jvm, &body);
     }
 
