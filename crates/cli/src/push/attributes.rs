@@ -23,24 +23,16 @@ impl Labels {
     }
 
     fn of(all: &str, service: Option<String>) -> Self {
-        let mut labels = Self::default();
+        let mut labels = Vec::new();
         for (key, value) in all.split(',').filter_map(|pair| pair.split_once('=')) {
-            labels.set(key.trim(), decoded(value.trim()));
+            if !key.trim().is_empty() {
+                set(&mut labels, key.trim(), decoded(value.trim()));
+            }
         }
         if let Some(name) = service {
-            labels.set(SERVICE_NAME, name);
+            set(&mut labels, SERVICE_NAME, name);
         }
-        labels
-    }
-
-    fn set(&mut self, key: &str, value: String) {
-        if key.is_empty() {
-            return;
-        }
-        match self.0.iter_mut().find(|(of, _)| of == key) {
-            Some((_, old)) => *old = value,
-            None => self.0.push((key.to_owned(), value)),
-        }
+        Self(labels)
     }
 
     /// Returns the attributes of a JVM. `number` is its process ID in its own namespace, if the JVM is not known by the
@@ -77,14 +69,18 @@ impl Labels {
     }
 
     fn added_to(&self, mut all: Vec<(String, AttributeValue)>) -> Vec<(String, AttributeValue)> {
-        for (key, value) in &self.0 {
-            let value = AttributeValue::Text(value.clone());
-            match all.iter_mut().find(|(of, _)| of == key) {
-                Some((_, old)) => *old = value,
-                None => all.push((key.clone(), value)),
-            }
-        }
+        self.0
+            .iter()
+            .for_each(|(key, value)| set(&mut all, key, AttributeValue::Text(value.clone())));
         all
+    }
+}
+
+/// Sets the value of a key.
+fn set<V>(all: &mut Vec<(String, V)>, key: &str, value: V) {
+    match all.iter_mut().find(|(of, _)| of == key) {
+        Some((_, old)) => *old = value,
+        None => all.push((key.to_owned(), value)),
     }
 }
 

@@ -2,6 +2,7 @@
 //! visible to all users of a machine.
 
 use super::destination::Destination;
+use percent_encoding::percent_decode_str;
 use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,13 +82,5 @@ pub fn timeout() -> Result<Duration, String> {
 
 /// Decodes `%2C` and the like.
 pub fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).filter(|_| *first == b'%');
-        let code = code.and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

@@ -35,12 +35,12 @@ pub type Attributes = Vec<(String, AttributeValue)>;
     jvmpi push java.hprof.txt pyroscope+http://localhost:4040\n  \
     OTEL_SERVICE_NAME=shop jvmpi push profile.hprof otlp+https://collector:4318")]
 pub struct Arguments {
-    /// The profile: an HPROF file, text or binary
+    /// The profile: an HPROF file, text or binary, or a JFR file
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The store; by default the one in the environment
     url: Option<String>,
-    /// Time between the samples of FILE, in milliseconds: HPROF's files do not have it
+    /// Time between the samples of FILE, in milliseconds: HPROF files do not have it
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..))]
     interval: Option<u32>,
 }

@@ -7,6 +7,7 @@ use flate2::write::GzEncoder;
 use jvmpi_formats::profile::{
     self, AttributeValue, Family, Profile, Section, Weight, write_family,
 };
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io::{self, Write};
 
 /// The attributes of the process that a profile is of.
@@ -100,6 +101,9 @@ fn pyroscope(profile: &Profile, attributes: &Attributes) -> io::Result<Vec<Reque
     Ok(requests)
 }
 
+/// The characters that a parameter of a URL cannot have.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// Returns the parameters that name the program and the time.
 fn query(profile: &Profile, attributes: &Attributes) -> String {
     let text = |value: &AttributeValue| match value {
@@ -119,7 +123,7 @@ fn query(profile: &Profile, attributes: &Attributes) -> String {
     // Times of 13 digits are milliseconds.
     format!(
         "name={}&from={start:013}&until={:013}&spyName=jvmpi",
-        encoded(&name),
+        utf8_percent_encode(&name, RESERVED),
         end.unwrap_or(start).max(start)
     )
 }
@@ -139,17 +143,4 @@ fn name_of_label(key: &str) -> String {
 /// Replaces the characters that end the value of a label.
 fn clean(value: &str) -> String {
     value.chars().map(|c| if ",{}=".contains(c) || c.is_control() { '_' } else { c }).collect()
-}
-
-/// Encodes a parameter of a URL.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(byte.into());
-        } else {
-            encoded += &format!("%{byte:02X}");
-        }
-    }
-    encoded
 }
