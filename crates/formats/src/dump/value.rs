@@ -46,35 +46,40 @@ impl Type {
         Self::ALL.into_iter().find(|t| *t as u8 == code)
     }
 
+    /// Returns the first character of the descriptor of fields of this type, its name in Java, and the name of its arrays.
+    const fn names(self) -> (u8, &'static str, &'static str) {
+        match self {
+            Self::Reference => (b'L', "<Unknown>", "[L<Unknown>;"),
+            Self::Boolean => (b'Z', "boolean", "[Z"),
+            Self::Char => (b'C', "char", "[C"),
+            Self::Float => (b'F', "float", "[F"),
+            Self::Double => (b'D', "double", "[D"),
+            Self::Byte => (b'B', "byte", "[B"),
+            Self::Short => (b'S', "short", "[S"),
+            Self::Int => (b'I', "int", "[I"),
+            Self::Long => (b'J', "long", "[J"),
+        }
+    }
+
     /// Returns the type of a field from the first character of its descriptor.
     pub fn of_descriptor(first: u8) -> Option<Self> {
-        Some(match first {
-            b'L' | b'[' => Self::Reference,
-            b'Z' => Self::Boolean,
-            b'C' => Self::Char,
-            b'F' => Self::Float,
-            b'D' => Self::Double,
-            b'B' => Self::Byte,
-            b'S' => Self::Short,
-            b'I' => Self::Int,
-            b'J' => Self::Long,
-            _ => return None,
-        })
+        let first = if first == b'[' { b'L' } else { first };
+        Self::ALL.into_iter().find(|of| of.descriptor() == first)
     }
 
     /// Returns the first character of the descriptor of fields of this type.
-    pub fn descriptor(self) -> u8 {
-        match self {
-            Self::Reference => b'L',
-            Self::Boolean => b'Z',
-            Self::Char => b'C',
-            Self::Float => b'F',
-            Self::Double => b'D',
-            Self::Byte => b'B',
-            Self::Short => b'S',
-            Self::Int => b'I',
-            Self::Long => b'J',
-        }
+    pub const fn descriptor(self) -> u8 {
+        self.names().0
+    }
+
+    /// Returns the name in Java. For references, which would need their class, it is `<Unknown>`.
+    pub const fn name(self) -> &'static str {
+        self.names().1
+    }
+
+    /// Returns the name of an array with elements of this type and of unknown class.
+    pub const fn array_name(self) -> &'static str {
+        self.names().2
     }
 
     /// Returns the size of a value in a dump, in bytes.
@@ -90,36 +95,6 @@ impl Type {
             Self::Char | Self::Short => 2,
             Self::Float | Self::Int => 4,
             Self::Double | Self::Long => 8,
-        }
-    }
-
-    /// Returns the name in Java. For references, which would need their class, it is `<Unknown>`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reference => "<Unknown>",
-            Self::Boolean => "boolean",
-            Self::Char => "char",
-            Self::Float => "float",
-            Self::Double => "double",
-            Self::Byte => "byte",
-            Self::Short => "short",
-            Self::Int => "int",
-            Self::Long => "long",
-        }
-    }
-
-    /// Returns the name of an array with elements of this type and of unknown class.
-    pub const fn array_name(self) -> &'static str {
-        match self {
-            Self::Reference => "[L<Unknown>;",
-            Self::Boolean => "[Z",
-            Self::Char => "[C",
-            Self::Float => "[F",
-            Self::Double => "[D",
-            Self::Byte => "[B",
-            Self::Short => "[S",
-            Self::Int => "[I",
-            Self::Long => "[J",
         }
     }
 }
