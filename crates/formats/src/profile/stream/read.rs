@@ -283,7 +283,7 @@ fn name_of(monitor: &mut Monitor) -> &mut NameId {
 mod tests {
     use super::*;
     use crate::profile::StreamWriter;
-    use crate::profile::model::CpuSamples;
+    use crate::profile::model::{CpuSample, CpuSamples, Frame, Line, Method};
     use crate::profile::writer::Writer;
 
     fn bytes(message: &Message<'_>) -> Vec<u8> {
@@ -324,5 +324,36 @@ mod tests {
         reader.held = MOST_HELD;
         let refusal = reader.take(&note, |_| ()).unwrap_err();
         assert_eq!(refusal, "the profile takes more than 2048 MiB");
+    }
+
+    #[test]
+    fn contradictory_stream_is_an_error() {
+        let (created, process) = (Time(0), 9);
+        let begin = |version| bytes(&Message::Begin { version, created, process });
+        let method = Method { name: NameId(9), ..Method::default() };
+        let frame = Frame { method: MethodId(9), line: Line::Unknown };
+        let row = Row::CpuSample(CpuSample { trace: TraceSerial(0), samples: 1, hits: 1 });
+        let mut long = bytes(&Message::Name(NameId(1), ""));
+        long.pop();
+        long.extend([0xff, 0xff, 0xff, 0x7f]);
+        long.resize(MOST + 2, b'a');
+        for (message, expected) in [
+            (bytes(&Message::Method(MethodId(1), method)), "NameId(9)"),
+            (bytes(&Message::Frame(frame)), "MethodId(9)"),
+            (bytes(&Message::Stack(FrameId(0), StackId::EMPTY)), "FrameId(0)"),
+            (bytes(&Message::Trace(TraceSerial(1), ThreadSerial(1), StackId(5))), "StackId(5)"),
+            (long, "too long"),
+            (bytes(&Message::Row(row)), "out of place"),
+            (begin(VERSION), "twice"),
+            (vec![200, 1, 0], "Serde"),
+        ] {
+            let mut reader = StreamReader::default();
+            let read = reader.take(&[begin(VERSION), message].concat(), |_| {});
+            let error = read.expect_err(expected);
+            assert!(error.contains(expected), "{error}");
+        }
+        for stream in [bytes(&Message::Note("")), begin(99), b"JAVA PROFILE 1.0.1".to_vec()] {
+            assert!(StreamReader::default().take(&stream, |_| {}).is_err());
+        }
     }
 }

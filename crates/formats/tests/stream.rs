@@ -1,14 +1,130 @@
-//! The profiles of consecutive parts of a run add up to the run.
+//! The stream of a JVM is read as it was written, and the profiles of consecutive parts of a run add up to the run.
 
 mod fixture;
 
-use fixture::{tables, text_sections};
+use fixture::{WORKER, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
-    Amount, CpuSample, CpuSamples, Increments, Profile, Section, Sites, StreamReader, StreamWriter,
-    Time, TraceSerial, Weight, Writer, stacks,
+    Amount, BucketSamples, CpuSample, CpuSamples, DumpKind, Frame, Increments, Line, Method,
+    Profile, Section, Sites, StreamEvent, StreamReader, StreamWriter, TextWriter, ThreadSerial,
+    Time, Timeline, TraceSerial, Weight, Writer, preamble, stacks,
 };
 use std::num::NonZeroU32;
 use std::time::Duration;
+
+/// Returns a profile with sections of each kind that a stream has.
+fn profile() -> (Profile, Vec<Section>) {
+    let mut profile = Profile { preamble: preamble(None), ..tables() };
+    profile.names.intern("unused");
+    let mut sections = text_sections(&mut profile);
+    sections.retain(|section| !matches!(section, Section::CpuOld(_)));
+    sections.extend(binary_sections().into_iter().take(1));
+    for section in &mut sections {
+        if let Section::CpuSamples(samples) = section {
+            samples.interval = Some(Duration::from_millis(10));
+            let rows = vec![BucketSamples { bucket: 1, trace: TraceSerial(2), samples: 20 }];
+            samples.timeline = Timeline { bucket: Duration::from_secs(2), rows };
+        }
+    }
+    (profile, sections)
+}
+
+fn stream(profile: &Profile, dumps: &[(&[Section], DumpKind)]) -> Vec<u8> {
+    let mut writer = StreamWriter::new(Vec::new(), profile).unwrap();
+    for thread in profile.threads.values() {
+        writer.thread_start(profile, thread.serial).unwrap();
+        if thread.ended {
+            writer.thread_end(profile, thread.serial).unwrap();
+        }
+    }
+    for (sections, kind) in dumps {
+        for section in *sections {
+            writer.section(profile, section).unwrap();
+        }
+        writer.end_dump(*kind).unwrap();
+    }
+    assert!(writer.note("careful").unwrap());
+    writer.into_inner()
+}
+
+/// Returns a profile as text: in another profile, names have other numbers.
+fn text(profile: &Profile, sections: &[Section]) -> String {
+    let mut writer = TextWriter::new(Vec::new(), profile).unwrap();
+    for thread in profile.threads.values() {
+        writer.thread_start(profile, thread.serial).unwrap();
+    }
+    for section in sections {
+        if writer.holds(section) {
+            writer.section(profile, section).unwrap();
+        }
+    }
+    String::from_utf8(writer.into_inner()).unwrap()
+}
+
+#[test]
+fn stream_in_pieces_of_any_size_is_read() {
+    let (profile, sections) = profile();
+    let dumps = [(&sections[..], DumpKind::Snapshot), (&sections[1..2], DumpKind::Last)];
+    let bytes = stream(&profile, &dumps);
+    for size in [1, 7, usize::MAX] {
+        let (mut reader, mut told) = (StreamReader::default(), Vec::new());
+        for piece in bytes.chunks(size) {
+            reader.take(piece, |one| told.push(one)).unwrap();
+        }
+        assert!(!reader.is_coming());
+        let [
+            StreamEvent::Dump(all, DumpKind::Snapshot),
+            StreamEvent::Dump(one, DumpKind::Last),
+            StreamEvent::Note(note),
+        ] = &told[..]
+        else {
+            panic!("{told:?}");
+        };
+        assert_eq!((all.len(), one.len(), note.as_str()), (sections.len(), 1, "careful"));
+        assert_eq!(reader.process(), Some(std::process::id()));
+        let read = reader.into_profile();
+        assert_eq!(text(&read, all), text(&profile, &sections));
+        assert_eq!(all[2..], sections[2..]);
+        assert_eq!((read.created, read.names.find("unused")), (profile.created, None));
+        assert!(read.threads[&WORKER].ended);
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_off_has_no_end() {
+    let (profile, sections) = profile();
+    let mut bytes = stream(&profile, &[(&sections, DumpKind::Last)]);
+    // The note has 9 bytes, the end of the dump 2.
+    bytes.truncate(bytes.len() - 11);
+    for length in 0..bytes.len() {
+        let mut reader = StreamReader::default();
+        reader.take(&bytes[..length], |told| panic!("{told:?} of {length} bytes")).unwrap();
+        drop(reader.into_profile());
+    }
+}
+
+#[test]
+fn many_rows_are_many_records() {
+    let mut profile = Profile::default();
+    let mut row = |n: u32| {
+        let name = profile.names.intern(&format!("method{n}"));
+        let method = profile.methods.intern(Method { name, ..Method::default() });
+        let frame = profile.frames.intern(Frame { method, line: Line::Number(n) });
+        let trace = profile.traces.intern(ThreadSerial(0), &[frame]);
+        CpuSample { trace, samples: n.into(), hits: u64::MAX }
+    };
+    let rows = (0..20_000).map(&mut row).collect();
+    let sections = [CpuSamples { rows, ..CpuSamples::default() }.into()];
+    let (mut reader, mut read) = (StreamReader::default(), Vec::new());
+    let bytes = stream(&profile, &[(&sections, DumpKind::Last)]);
+    reader
+        .take(&bytes, |told| {
+            if let StreamEvent::Dump(sections, _) = told {
+                read = sections;
+            }
+        })
+        .unwrap();
+    assert_eq!(read, sections);
+}
 
 fn samples(rows: &[(u32, u64)], at: u64) -> Section {
     let row = |&(trace, samples): &(u32, u64)| {
