@@ -1,7 +1,7 @@
 //! The fields of events.
 
+use crate::trace::coding::{Out, State};
 use crate::trace::fields::{Fields, Write};
-use crate::trace::state::{Out, State};
 use jni_sys::jint;
 use jvmpi_sys::*;
 

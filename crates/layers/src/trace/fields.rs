@@ -1,6 +1,6 @@
 //! The fields of a record, described once for writing, reading and changing.
 
-use crate::trace::state::{In, Out, State, slot_of};
+use crate::trace::coding::{In, Out, State, slot_of};
 use jni_sys::{JNIEnv, jint, jmethodID};
 use std::any::Any;
 use std::ffi::{CStr, c_char};

@@ -4,6 +4,7 @@
 //! [`Recorder`] is a [layer](crate::layer) that writes such a file, [`Trace`] reads it, [`replay()`] feeds
 //! another agent from it, without a VM.
 
+mod coding;
 mod events;
 mod fields;
 mod file;
@@ -13,7 +14,6 @@ mod read;
 mod record;
 mod replay;
 mod shared;
-mod state;
 mod stats;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! Reading a file.
 
+use crate::trace::coding::{HIT_MASK, In, SLOTS, State, slot_of, tag};
 use crate::trace::events;
 use crate::trace::fields::{Memory, Read};
 use crate::trace::file::{HEAD, Header, MAGIC, VERSION};
 use crate::trace::functions::{self, Details, Function};
-use crate::trace::state::{HIT_MASK, In, SLOTS, State, slot_of, tag};
 use jni_sys::jint;
 use jvmpi_sys::{EventType, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
 use memmap2::Mmap;

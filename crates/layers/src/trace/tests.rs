@@ -1,8 +1,8 @@
 //! Recordings of what tables and handlers in this file do, on threads of the tests'.
 
 use super::*;
+use crate::trace::coding::tag;
 use crate::trace::fields::{Fields, Memory};
-use crate::trace::state::tag;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::*;
 use std::ffi::{c_char, c_void};

@@ -1,11 +1,11 @@
 //! The records of a thread that were not written to the file yet.
 
+use crate::trace::coding::{Out, State, slot_of, tag};
 use crate::trace::events;
 use crate::trace::fields::{Write, address};
 use crate::trace::file::Header;
 use crate::trace::functions::{self, Details, Function};
 use crate::trace::shared::{Shared, now};
-use crate::trace::state::{Out, State, slot_of, tag};
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
 use std::slice;

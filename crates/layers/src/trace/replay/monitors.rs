@@ -1,8 +1,9 @@
 //! Raw monitors.
 
 use super::turns::{Turns, Waiter};
+use crate::trace::shared::lock;
 use std::ffi::CStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
@@ -41,14 +42,10 @@ impl Monitor {
         Self { name: Box::leak(name.into()), state: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Enters it `times` times. Other threads run while this one waits.
     pub fn enter(&self, times: u32, turns: &Turns, current: impl Fn() -> Waiter) {
         loop {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             if state.owner.is_none() || state.is_mine() {
                 state.owner = Some(thread::current().id());
                 state.count += times;
@@ -58,14 +55,14 @@ impl Monitor {
             drop(state);
             let waiter = current();
             turns.block(&waiter, None);
-            forget(&mut self.lock().entering, &waiter);
+            forget(&mut lock(&self.state).entering, &waiter);
         }
     }
 
     /// Leaves it once, or wholly. Returns how often the thread had entered, and how often the monitor was notified so
     /// far; None if the thread is not the owner.
     pub fn exit(&self, wholly: bool, turns: &Turns) -> Option<(u32, u64)> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if !state.is_mine() {
             return None;
         }
@@ -88,7 +85,7 @@ impl Monitor {
     ) {
         let waiter = current();
         loop {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             forget(&mut state.waiting, &waiter);
             let is_over = end.is_some_and(|end| end <= Instant::now());
             if state.notifications > before || is_over {
@@ -102,7 +99,7 @@ impl Monitor {
 
     /// RawMonitorNotifyAll.
     pub fn notify_all(&self, turns: &Turns) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.is_mine() {
             state.notifications += 1;
             state.waiting.drain(..).for_each(|waiter| turns.wake(&waiter));

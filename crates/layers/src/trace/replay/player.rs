@@ -4,14 +4,15 @@ use super::registry::Env;
 use super::state::Replay;
 use super::translate::{free_class_file, translate};
 use super::turns::Waiter;
+use crate::trace::coding::tag;
 use crate::trace::fields::address;
 use crate::trace::functions::{Details, Function};
 use crate::trace::read::{Call, Event, Key, Record, Records};
-use crate::trace::state::tag;
+use crate::trace::shared::lock;
 use jni_sys::jint;
 use jvmpi_sys::*;
 use std::cell::{Cell, RefCell};
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -37,13 +38,18 @@ pub struct Player {
     env: Cell<Option<&'static Env>>,
     /// The place of the last record that was played.
     key: Cell<Key>,
-    scope: Cell<Scope>,
+    context: RefCell<Context>,
+}
+
+/// The conditions under which records are played.
+struct Context {
+    scope: Scope,
     /// True if another thread may get the turn before the next record: the agent's code does not run.
-    yields: Cell<bool>,
-    /// Calls in this scope that the agent has not made, or not yet.
-    passed: RefCell<Vec<Call>>,
+    yields: bool,
     /// The number of calls whose records are being played, one inside the other.
-    depth: Cell<usize>,
+    depth: usize,
+    /// Calls in this scope that the agent has not made, or not yet.
+    passed: Vec<Call>,
 }
 
 /// The origin of the agent's calls.
@@ -62,16 +68,14 @@ enum Scope {
 impl Player {
     pub fn new(replay: &'static Replay, number: usize) -> Self {
         replay.turns.begin(number);
+        let context = Context { scope: Scope::None, yields: true, depth: 0, passed: Vec::new() };
         Self {
             replay,
             number,
             records: RefCell::new(replay.trace.records(number)),
             env: Cell::new(None),
             key: Cell::new(replay.trace.threads()[number].first()),
-            scope: Cell::new(Scope::None),
-            yields: Cell::new(true),
-            passed: RefCell::default(),
-            depth: Cell::new(0),
+            context: RefCell::new(context),
         }
     }
 
@@ -82,22 +86,28 @@ impl Player {
         unsafe { CURRENT.get().as_ref() }
     }
 
+    /// Plays records under other conditions, with no calls passed.
+    #[inline]
+    fn within<R>(&self, change: impl FnOnce(&mut Context), body: impl FnOnce() -> R) -> R {
+        let Context { scope, yields, depth, .. } = *self.context.borrow();
+        let mut context = Context { scope, yields, depth, passed: Vec::new() };
+        change(&mut context);
+        let outer = self.context.replace(context);
+        let result = body();
+        self.context.replace(outer);
+        result
+    }
+
     /// Runs code of the agent's in this scope. Other threads have to wait.
     #[inline]
     fn run_in<R>(&self, scope: Scope, body: impl FnOnce() -> R) -> R {
-        let (outer, yields) = (self.scope.replace(scope), self.yields.replace(false));
-        let result = body();
-        self.scope.set(outer);
-        self.yields.set(yields);
-        result
+        self.within(|context| (context.scope, context.yields) = (scope, false), body)
     }
 
     /// Has the agent's JVM_OnLoad run on this thread.
     pub fn load(&self, load: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
         CURRENT.set(self);
-        let loaded = self.run_in(Scope::Load, load);
-        self.passed.take();
-        loaded
+        self.run_in(Scope::Load, load)
     }
 
     /// Plays all records.
@@ -159,7 +169,7 @@ impl Player {
     fn take_turn(&self, key: Key) {
         self.key.set(key);
         let turns = &self.replay.turns;
-        if !turns.is_running(self.number) || self.yields.get() && !turns.is_next(key) {
+        if !turns.is_running(self.number) || self.context.borrow().yields && !turns.is_next(key) {
             turns.take(self.number, key);
         }
     }
@@ -220,7 +230,6 @@ impl Player {
         let is_due =
             if event.event_type == known { self.replay.wants(known) } else { is_requested };
         let env = self.event_env();
-        let passed = self.passed.take();
         let new_thread = self.new_thread(&event);
         if is_due {
             translate(self.replay, &mut event);
@@ -244,7 +253,6 @@ impl Player {
             }
             _ => {}
         }
-        self.passed.replace(passed);
     }
 
     /// Learns the thread that starts. Returns its environment if an earlier thread without a recorded THREAD_END had
@@ -285,23 +293,17 @@ impl Player {
                 _ => break,
             }
         }
-        self.passed.borrow_mut().clear();
     }
 
     /// Plays the records inside a call, and returns the call. Requested events go to the agent if it has made the same
     /// call.
     fn inside_call(&self, is_made: bool) -> Option<Call> {
-        let depth = self.depth.replace(self.depth.get() + 1);
         // Calls in there are none of those that the agent makes outside.
-        let passed = self.passed.take();
-        let call = self.inside_call_at(depth, is_made);
-        self.passed.replace(passed);
-        self.depth.set(depth);
-        call
+        self.within(|context| context.depth += 1, || self.inside_this_call(is_made))
     }
 
-    fn inside_call_at(&self, depth: usize, is_made: bool) -> Option<Call> {
-        let is_played = depth < DEEPEST;
+    fn inside_this_call(&self, is_made: bool) -> Option<Call> {
+        let is_played = self.context.borrow().depth <= DEEPEST;
         if !is_played {
             self.replay.note("calls inside each other, too deep to be played");
         }
@@ -324,9 +326,9 @@ impl Player {
     /// in it are sent. None if it was not recorded.
     pub fn recorded(&self, function: Function, matches: &dyn Fn(&Call) -> bool) -> Option<Call> {
         let is_it = |call: &Call| call.function == function && matches(call);
-        let passed = self.passed.borrow().iter().position(is_it);
+        let passed = self.context.borrow().passed.iter().position(is_it);
         if let Some(passed) = passed {
-            return Some(self.passed.borrow_mut().remove(passed));
+            return Some(self.context.borrow_mut().passed.remove(passed));
         }
         while self.is_in_scope(self.peek()?, function) {
             self.take_turn(self.next_key()?);
@@ -352,7 +354,7 @@ impl Player {
             }
             self.pass(call);
         }
-        if self.scope.get() == Scope::Own && self.peek().is_none() {
+        if self.context.borrow().scope == Scope::Own && self.peek().is_none() {
             // It may ask until another thread has done something. Before, others would go past its next records.
             self.replay.turns.release(self.number);
         }
@@ -365,7 +367,7 @@ impl Player {
         let wait = Function::RawMonitorWait;
         let is_wait = tag == tag::CALL + wait as u8
             || tag == tag::BEGIN && self.records.borrow().next_begins(wait);
-        match self.scope.get() {
+        match self.context.borrow().scope {
             Scope::None => false,
             Scope::Own => !matches!(tag, tag::END | tag::RUN) && (!is_wait || function == wait),
             Scope::Load | Scope::Handler => is_call(tag) || matches!(tag, tag::BEGIN | tag::ANSWER),
@@ -390,9 +392,9 @@ impl Player {
                 | Function::DisableGC
                 | Function::EnableGC
         );
-        let mut passed = self.passed.borrow_mut();
-        if is_answered && passed.len() < MOST_PASSED {
-            passed.push(call);
+        let mut context = self.context.borrow_mut();
+        if is_answered && context.passed.len() < MOST_PASSED {
+            context.passed.push(call);
         }
     }
 
@@ -410,12 +412,13 @@ impl Player {
     /// Waits until the recorded thread returned from its next RawMonitorWait. Records before that which the agent has
     /// not repeated are skipped. Returns false if there is no such call.
     pub fn recorded_wait(&self) -> bool {
-        let yields = self.yields.replace(true);
+        let yields = mem::replace(&mut self.context.borrow_mut().yields, true);
         let wait = self.recorded(Function::RawMonitorWait, &|_| true);
-        self.yields.set(yields);
-        if self.scope.get() == Scope::Own {
+        let context = &mut *self.context.borrow_mut();
+        context.yields = yields;
+        if context.scope == Scope::Own {
             // Answers of this round are none of the next one.
-            self.passed.borrow_mut().clear();
+            context.passed.clear();
         }
         wait.is_some()
     }
@@ -424,7 +427,7 @@ impl Player {
     fn run(&self) {
         let thread = &self.replay.trace.threads()[self.number];
         let number = thread.function.and_then(|number| number.checked_sub(1));
-        let functions = super::state::lock(&self.replay.functions);
+        let functions = lock(&self.replay.functions);
         let function = number.and_then(|number| functions.get(usize::from(number)).copied());
         drop(functions);
         match function {

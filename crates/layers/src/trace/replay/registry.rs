@@ -1,13 +1,14 @@
 //! Structures that agents get pointers to: environments of threads, and raw monitors.
 
 use super::jni::{FUNCTIONS, Functions};
+use crate::trace::shared::lock;
 use jni_sys::JNIEnv;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::process;
 use std::ptr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The greatest number of structures of one type.
 const MOST: usize = 1 << 20;
@@ -25,13 +26,9 @@ impl<T> Registry<T> {
         Self(Mutex::new(Maps { by_address: HashMap::new(), by_recorded: HashMap::new() }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Maps<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds a structure, in the place of the one at this address of the recording if that is known.
     pub fn add(&self, recorded: Option<u64>, item: T) -> &'static T {
-        let mut maps = self.lock();
+        let mut maps = lock(&self.0);
         if maps.by_address.len() == MOST {
             eprintln!(
                 "jvmpi: error: the recording has more threads or raw monitors than the replay can distinguish"
@@ -46,12 +43,12 @@ impl<T> Registry<T> {
 
     /// Returns the structure that stands for the recorded one, if there is one.
     pub fn of(&self, recorded: u64) -> Option<&'static T> {
-        self.lock().by_recorded.get(&recorded).copied()
+        lock(&self.0).by_recorded.get(&recorded).copied()
     }
 
     /// Returns the structure at an address that an agent passes, if there is one.
     pub fn get(&self, address: u64) -> Option<&'static T> {
-        self.lock().by_address.get(&address).copied()
+        lock(&self.0).by_address.get(&address).copied()
     }
 }
 

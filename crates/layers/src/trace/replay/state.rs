@@ -5,13 +5,14 @@ use super::monitors::Monitor;
 use super::registry::{Env, Registry};
 use super::turns::Turns;
 use crate::trace::read::Trace;
+use crate::trace::shared::lock;
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_Event, JVMPI_Interface};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// A function of a thread that the agent creates.
 pub type ThreadFunction = unsafe extern "C" fn(*mut c_void);
@@ -31,11 +32,6 @@ pub struct Replay {
     pub functions: Mutex<Vec<ThreadFunction>>,
     /// The table that the agent gets, into which it writes its handler.
     pub table: AtomicPtr<JVMPI_Interface>,
-}
-
-/// Locks a mutex, even if a thread has panicked while it held it.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Replay {

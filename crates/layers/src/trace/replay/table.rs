@@ -5,11 +5,12 @@
 use super::monitors::Monitor;
 use super::player::{self, Player, waiter};
 use super::registry::Env;
-use super::state::{Replay, ThreadFunction, lock};
+use super::state::{Replay, ThreadFunction};
 use super::turns::Waiter;
 use crate::layer::{Layer, Neighbours, Slots};
 use crate::trace::functions::{self, Function, NO_ARGUMENT, Word};
 use crate::trace::read::Call;
+use crate::trace::shared::lock;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use std::cell::Cell;

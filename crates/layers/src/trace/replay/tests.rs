@@ -2,11 +2,11 @@
 
 use super::translate::{monitor_dump, translate};
 use super::*;
+use crate::trace::coding::{Out, tag};
 use crate::trace::fields::address;
 use crate::trace::for_tests;
 use crate::trace::functions::Function;
 use crate::trace::read::{Event, Record};
-use crate::trace::state::{Out, tag};
 use jvmpi_sys::*;
 use std::env;
 use std::process::Command;

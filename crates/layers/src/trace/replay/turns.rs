@@ -5,11 +5,12 @@
 //! A thread that sleeps elsewhere, such as for a lock that only the agent knows, loses its turn until its next record.
 
 use crate::trace::read::Key;
+use crate::trace::shared::lock;
 use std::collections::BTreeSet;
 use std::fs;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -97,16 +98,12 @@ impl Turns {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The current thread is this one of the recording.
     pub fn begin(&self, me: usize) {
         // Not `libc::gettid`, which the C library has only since 2.30.
         // SAFETY: gettid has no preconditions.
         let id = unsafe { libc::syscall(libc::SYS_gettid) };
-        self.lock().threads[me].begun = Some((thread::current(), id));
+        lock(&self.state).threads[me].begun = Some((thread::current(), id));
     }
 
     /// Returns true if the thread has its turn.
@@ -123,7 +120,7 @@ impl Turns {
 
     /// Waits for the turn of the thread, whose next record has this place.
     pub fn take(&self, me: usize, key: Key) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.make_ready(me, key);
         self.leave(&mut state, me);
         self.wait(state, me);
@@ -138,7 +135,7 @@ impl Turns {
 
     /// Passes on the turn of the thread until its next record.
     pub fn release(&self, me: usize) {
-        self.leave(&mut self.lock(), me);
+        self.leave(&mut lock(&self.state), me);
     }
 
     /// Passes the turn on if the thread has it.
@@ -192,7 +189,7 @@ impl Turns {
             }
             return;
         };
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.stuck += usize::from(end.is_none());
         self.leave(&mut state, me);
         if let Some(end) = end {
@@ -200,21 +197,21 @@ impl Turns {
             while !self.is_running(me) && !rest(end).is_zero() {
                 thread::park_timeout(rest(end));
             }
-            state = self.lock();
+            state = lock(&self.state);
             if !self.is_running(me) {
                 state.make_ready(me, key);
                 self.pass_on(&mut state);
             }
         }
         self.wait(state, me);
-        self.lock().stuck -= usize::from(end.is_none());
+        lock(&self.state).stuck -= usize::from(end.is_none());
     }
 
     /// Has a thread continue that waits in a raw monitor.
     pub fn wake(&self, waiter: &Waiter) {
         match waiter.recorded {
             Some((thread, key)) => {
-                let mut state = self.lock();
+                let mut state = lock(&self.state);
                 state.make_ready(thread, key);
                 self.pass_on(&mut state);
             }
@@ -224,7 +221,7 @@ impl Turns {
 
     /// A thread runs a function of the agent's own, or does so no more.
     pub fn run_own(&self, begins: bool) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if begins {
             state.in_own_functions += 1;
         } else {
@@ -234,7 +231,7 @@ impl Turns {
 
     /// The thread has played its last record.
     pub fn end(&self, me: usize) {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         state.alive -= 1;
         self.leave(&mut state, me);
     }
@@ -244,11 +241,11 @@ impl Turns {
         // Both affect only how soon that is noticed.
         const PERIOD: Duration = Duration::from_millis(2);
         const LOOKS: u32 = 3;
-        self.lock().supervisor = Some(thread::current());
+        lock(&self.state).supervisor = Some(thread::current());
         // The number of times that the thread was asleep in the same turn.
         let (mut turn, mut asleep) = (0, 0);
         loop {
-            let mut state = self.lock();
+            let mut state = lock(&self.state);
             let running = self.running.load(Ordering::Acquire);
             if running == NOBODY && state.has_ended() {
                 return;
