@@ -28,94 +28,74 @@ pub struct Arguments {
 pub fn check(Arguments { library, json }: &Arguments) -> Result<ExitCode, Failure> {
     // The dynamic loader would search for a name without a slash.
     let path = library.canonicalize().unwrap_or_else(|_| library.clone());
-    let findings = Findings::of(&path);
-    if *json {
-        println!("{:#}", findings.to_json(&path));
-    } else {
-        findings.print(&path);
+    let file = path.to_string_lossy();
+    let agent = Agent::of(&path);
+    match &agent {
+        Ok(agent) if *json => println!("{:#}", agent.to_json(&file)),
+        Ok(agent) => agent.print(&file),
+        Err(why) if *json => {
+            println!("{:#}", json!({ "file": file, "fit": false, "why": why.to_string() }));
+        }
+        Err(why) => println!("no: {why}"),
     }
-    Ok(if findings.is_fit() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if agent.is_ok_and(|agent| agent.is_fit()) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The result of examining a library.
-enum Findings {
-    Refused(LibraryError),
-    Agent(Agent),
-}
-
+/// A library that is an agent.
 struct Agent {
     contents: Contents,
     missing: Missing,
     quirks: Vec<String>,
 }
 
-impl Findings {
-    fn of(path: &Path) -> Self {
-        match contents(path) {
-            Err(error) => Self::Refused(error),
-            Ok(contents) => {
-                let missing = symbols::missing(path);
-                let quirks =
-                    if contents.has_no_quirks { vec![] } else { jvmpi_settings::quirks_of(path) };
-                let mut quirks: Vec<_> = quirks.iter().map(ToString::to_string).collect();
-                if contents.has_executable_stack {
-                    quirks.push("execstack=copy with glibc 2.41 or later".into());
-                }
-                Self::Agent(Agent { contents, missing, quirks })
-            }
+impl Agent {
+    fn of(path: &Path) -> Result<Self, LibraryError> {
+        let contents = contents(path)?;
+        let missing = symbols::missing(path);
+        let quirks = if contents.has_no_quirks { vec![] } else { jvmpi_settings::quirks_of(path) };
+        let mut quirks: Vec<_> = quirks.iter().map(ToString::to_string).collect();
+        if contents.has_executable_stack {
+            quirks.push("execstack=copy with glibc 2.41 or later".into());
         }
+        Ok(Self { contents, missing, quirks })
     }
 
     fn is_fit(&self) -> bool {
-        match self {
-            Self::Refused(_) => false,
-            Self::Agent(agent) => agent.missing.is_nothing(),
-        }
+        self.missing.is_nothing()
     }
 
-    fn print(&self, path: &Path) {
-        let agent = match self {
-            Self::Refused(error) => {
-                println!("no: {error}");
-                return;
-            }
-            Self::Agent(agent) => agent,
-        };
-        println!("{}", path.display());
-        row("machine", &agent.contents.machine.to_string());
-        row("entry points", &list(&agent.contents.entry_points));
-        row("needs", &list(&agent.contents.needed));
-        row("missing", &list(agent.missing.libraries.iter().chain(&agent.missing.symbols)));
-        row("quirks", &list(&agent.quirks));
-        if self.is_fit() && !agent.contents.is_agent() {
+    fn print(&self, file: &str) {
+        println!("{file}");
+        row("machine", &self.contents.machine.to_string());
+        row("entry points", &list(&self.contents.entry_points));
+        row("needs", &list(&self.contents.needed));
+        row("missing", &list(self.missing.libraries.iter().chain(&self.missing.symbols)));
+        row("quirks", &list(&self.quirks));
+        if !self.is_fit() {
+            println!(
+                "no: it cannot be loaded while something is missing; provide it or rebuild the agent"
+            );
+        } else if self.contents.is_agent() {
+            println!("yes: jvmpi run {file} -- java …");
+        } else {
             println!(
                 "yes: java -agentpath:libjvmpi.so …; the program loads this library, which seems to ask for JVMPI \
                  by GetEnv"
             );
-        } else if self.is_fit() {
-            println!("yes: jvmpi run {} -- java …", path.display());
-        } else {
-            println!(
-                "no: it cannot be loaded while something is missing; provide it or rebuild the agent"
-            );
         }
     }
 
-    fn to_json(&self, path: &Path) -> serde_json::Value {
-        let file = path.to_string_lossy();
-        match self {
-            Self::Refused(error) => json!({ "file": file, "fit": false, "why": error.to_string() }),
-            Self::Agent(agent) => json!({
-                "file": file,
-                "fit": self.is_fit(),
-                "machine": agent.contents.machine.to_string(),
-                "entry_points": agent.contents.entry_points,
-                "needed": agent.contents.needed,
-                "missing_libraries": agent.missing.libraries,
-                "missing_symbols": agent.missing.symbols,
-                "quirks": agent.quirks,
-            }),
-        }
+    fn to_json(&self, file: &str) -> serde_json::Value {
+        json!({
+            "file": file,
+            "fit": self.is_fit(),
+            "machine": self.contents.machine.to_string(),
+            "entry_points": self.contents.entry_points,
+            "needed": self.contents.needed,
+            "missing_libraries": self.missing.libraries,
+            "missing_symbols": self.missing.symbols,
+            "quirks": self.quirks,
+        })
     }
 }
 

@@ -77,25 +77,21 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     });
     agent.attach(&process, &waiting)?;
 
-    let shown = if arguments.once || !io::stdout().is_terminal() {
-        Shown::Lines
-    } else {
-        Shown::Screen(Screen::open(move |key| {
-            let _ = sender.send(Event::Key(key));
-        })?)
+    let open = move |key| {
+        let _ = sender.send(Event::Key(key));
     };
-    Ok(Top::new(arguments, shown, events).run()?)
-}
-
-/// The destination of tables.
-enum Shown {
-    Lines,
-    Screen(Screen),
+    let is_shown_live = !arguments.once && io::stdout().is_terminal();
+    let screen = is_shown_live.then(|| Screen::open(open)).transpose()?;
+    let (stream, table, started) = (StreamReader::default(), Table::default(), Instant::now());
+    let (connection, order) = (None, Order::Own);
+    let top = Top { arguments, screen, events, connection, stream, table, order, started };
+    Ok(top.run()?)
 }
 
 struct Top<'a> {
     arguments: &'a Arguments,
-    shown: Shown,
+    /// The terminal. Without it, tables are printed as lines.
+    screen: Option<Screen>,
     events: Receiver<Event>,
     /// The connection of the JVM, with its number.
     connection: Option<(usize, Connection)>,
@@ -103,24 +99,9 @@ struct Top<'a> {
     table: Table,
     order: Order,
     started: Instant,
-    printed: usize,
 }
 
-impl<'a> Top<'a> {
-    fn new(arguments: &'a Arguments, shown: Shown, events: Receiver<Event>) -> Self {
-        Self {
-            arguments,
-            shown,
-            events,
-            connection: None,
-            stream: StreamReader::default(),
-            table: Table::default(),
-            order: Order::Own,
-            started: Instant::now(),
-            printed: 0,
-        }
-    }
-
+impl Top<'_> {
     fn run(mut self) -> Result<ExitCode, String> {
         let every = Duration::from_secs(self.arguments.every);
         let mut next = Instant::now() + every;
@@ -151,7 +132,7 @@ impl<'a> Top<'a> {
                     if let Some(samples) = samples {
                         self.table.look(self.stream.profile(), samples, self.order);
                         self.show()?;
-                        if self.arguments.once && self.printed > 0 {
+                        if self.arguments.once {
                             break;
                         }
                     }
@@ -159,7 +140,7 @@ impl<'a> Top<'a> {
                 Ok(Event::Channel(channel::Event::Closed(number)))
                     if self.connection.as_ref().is_some_and(|(ours, _)| *ours == number) =>
                 {
-                    drop(self.shown);
+                    drop(self.screen);
                     return Err(format!("process {} has ended", self.arguments.pid));
                 }
                 Ok(Event::Channel(_)) => {}
@@ -185,16 +166,14 @@ impl<'a> Top<'a> {
             "process {}  {seconds} s  {all} samples, {new} in the last {} s",
             self.arguments.pid, self.arguments.every
         );
-        match &mut self.shown {
-            Shown::Screen(screen) => screen.show(&head, |lines| self.table.lines(lines)),
-            Shown::Lines => {
+        match &mut self.screen {
+            Some(screen) => screen.show(&head, |lines| self.table.lines(lines)),
+            None => {
                 let mut out = io::stdout().lock();
                 let lines = self.table.lines(self.arguments.lines).join("\n");
                 writeln!(out, "{head}\n{lines}\n").and_then(|()| out.flush())
             }
         }
-        .map_err(|error| error.to_string())?;
-        self.printed += 1;
-        Ok(())
+        .map_err(|error| error.to_string())
     }
 }
