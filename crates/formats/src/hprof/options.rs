@@ -238,34 +238,46 @@ impl Request {
     }
 }
 
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sites: false,
+            heap_dump: false,
+            cpu: None,
+            other_cpu: None,
+            monitor: false,
+            format: Format::Text,
+            output: Output::File("java.hprof.txt".into()),
+            depth: 4,
+            alloc_depth: None,
+            sample: None,
+            live: false,
+            contexts: CONTEXTS,
+            interval: Duration::from_millis(10),
+            cutoff: 0.0001,
+            lines: true,
+            threads: false,
+            dump_on_exit: true,
+            force: true,
+            verbose: true,
+            duration: None,
+            hold: false,
+        }
+    }
+}
+
 /// The options as they were given.
 #[derive(Default)]
 struct Given {
-    sites: bool,
-    heap_dump: bool,
-    cpu: Option<Cpu>,
-    /// A second value of `cpu=`, which JDK 8 allows.
-    other_cpu: Option<Cpu>,
-    monitor: Option<bool>,
+    /// Those that do not depend on others.
+    options: Options,
     format: Option<Format>,
     file: Option<String>,
     net: Option<(String, u16)>,
     channel: Option<(String, u16)>,
     secret: Option<String>,
     depth: Option<u16>,
-    alloc_depth: Option<u16>,
-    sample: Option<NonZeroU32>,
-    live: Option<bool>,
-    contexts: Option<u32>,
-    interval: Option<u32>,
     cutoff: Option<f64>,
-    lineno: Option<bool>,
-    thread: Option<bool>,
-    doe: Option<bool>,
-    force: Option<bool>,
-    verbose: Option<bool>,
-    duration: Option<Duration>,
-    hold: Option<bool>,
 }
 
 impl Given {
@@ -274,11 +286,18 @@ impl Given {
             "" => format!("syntax error parsing {name}={words}"),
             _ => format!("{name} option value must be {words}"),
         };
+        let yes = || match value {
+            "y" => Ok(true),
+            "n" => Ok(false),
+            _ => Err(format!("{name} option value must be y|n")),
+        };
+        let depth = || Ok::<_, String>(decimal(name, value, 0)?.min(u16::MAX.into()) as u16);
+        let options = &mut self.options;
         match name {
             "heap" => match value {
-                "sites" => self.sites = true,
-                "dump" => self.heap_dump = true,
-                "all" => (self.sites, self.heap_dump) = (true, true),
+                "sites" => options.sites = true,
+                "dump" => options.heap_dump = true,
+                "all" => (options.sites, options.heap_dump) = (true, true),
                 _ => return Err(words("dump|sites|all")),
             },
             "cpu" => {
@@ -290,10 +309,10 @@ impl Given {
                     "" => return Err(words("y|samples|times|old")),
                     _ => return Err(words("y|samples|wall|times|old")),
                 };
-                self.other_cpu = self.cpu.filter(|other| *other != cpu).or(self.other_cpu);
-                self.cpu = Some(cpu);
+                let before = options.cpu.replace(cpu).filter(|before| *before != cpu);
+                options.other_cpu = before.or(options.other_cpu);
             }
-            "monitor" => self.monitor = Some(yes(name, value)?),
+            "monitor" => options.monitor = yes()?,
             "format" => {
                 self.format = Some(match value {
                     "a" => Format::Text,
@@ -309,14 +328,14 @@ impl Given {
             "net" => self.net = Some(address(value)?),
             "channel" => self.channel = Some(address(value)?),
             "secret" => self.secret = Some(value.to_owned()),
-            "depth" => self.depth = Some(decimal(name, value, 0)?.min(u16::MAX.into()) as u16),
-            "allocdepth" => {
-                self.alloc_depth = Some(decimal(name, value, 0)?.min(u16::MAX.into()) as u16);
+            "depth" => self.depth = Some(depth()?),
+            "allocdepth" => options.alloc_depth = Some(depth()?),
+            "sample" => options.sample = Some(sample(value)?),
+            "live" => options.live = yes()?,
+            "contexts" => options.contexts = decimal(name, value, 0)?.min(CONTEXTS * 100),
+            "interval" => {
+                options.interval = Duration::from_millis(decimal(name, value, 1)?.into());
             }
-            "sample" => self.sample = Some(sample(value)?),
-            "live" => self.live = Some(yes(name, value)?),
-            "contexts" => self.contexts = Some(decimal(name, value, 0)?.min(CONTEXTS * 100)),
-            "interval" => self.interval = Some(decimal(name, value, 1)?),
             "cutoff" => {
                 let share = value.parse().ok().filter(|share: &f64| *share >= 0.0);
                 self.cutoff = Some(share.ok_or_else(|| match value {
@@ -324,19 +343,19 @@ impl Given {
                     _ => words("floating point and >= 0"),
                 })?);
             }
-            "lineno" => self.lineno = Some(yes(name, value)?),
-            "thread" => self.thread = Some(yes(name, value)?),
-            "doe" => self.doe = Some(yes(name, value)?),
-            "force" => self.force = Some(yes(name, value)?),
-            "verbose" => self.verbose = Some(yes(name, value)?),
+            "lineno" => options.lines = yes()?,
+            "thread" => options.threads = yes()?,
+            "doe" => options.dump_on_exit = yes()?,
+            "force" => options.force = yes()?,
+            "verbose" => options.verbose = yes()?,
             "duration" => {
                 let seconds = value.parse().ok().filter(|seconds| *seconds > 0.0);
                 let duration = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
-                self.duration = Some(duration.ok_or_else(|| words("a number of seconds"))?);
+                options.duration = Some(duration.ok_or_else(|| words("a number of seconds"))?);
             }
-            "hold" => self.hold = Some(yes(name, value)?),
+            "hold" => options.hold = yes()?,
             "gc_okay" | "msa" | "debug" | "coredump" | "errorexit" | "pause" | "primfields"
-            | "primarrays" => drop(yes(name, value)?),
+            | "primarrays" => _ = yes()?,
             "logflags" | "X" => {}
             _ => return Err(format!("Unknown option: {name}")),
         }
@@ -352,14 +371,11 @@ impl Given {
             return Err("HPROF writes no .jfr: use jvmpi record, or jvmpi convert".to_owned());
         }
         let of_stacks = format.is_of_stacks();
-        let (mut sites, mut heap_dump) = (self.sites, self.heap_dump);
-        if !sites && !heap_dump && self.cpu.is_none() && self.monitor != Some(true) {
+        let Options { mut sites, mut heap_dump, cpu, monitor, sample, live, .. } = self.options;
+        if !sites && !heap_dump && cpu.is_none() && !monitor {
             (sites, heap_dump) = (true, !of_stacks);
         }
-        let (cpu, monitor) = (self.cpu, self.monitor.unwrap_or(false));
-        for (option, asked) in
-            [("sample=", self.sample.is_some()), ("live=y", self.live == Some(true))]
-        {
+        for (option, asked) in [("sample=", sample.is_some()), ("live=y", live)] {
             if asked && (heap_dump || !sites) {
                 return Err(format!("{option} needs heap=sites"));
             }
@@ -394,43 +410,15 @@ impl Given {
                 Output::File(name.replace("%p", &process.to_string()).into())
             }
         };
-        Ok(Options {
-            sites,
-            heap_dump,
-            cpu,
-            monitor,
-            format,
-            output,
-            depth: match self.depth {
-                // A call in the format of java -prof is the callee and its caller.
-                _ if cpu == Some(Cpu::Old) => 2,
-                Some(depth) => depth,
-                None if of_stacks || format == Format::Html => 512,
-                None => 4,
-            },
-            other_cpu: self.other_cpu,
-            alloc_depth: self.alloc_depth,
-            sample: self.sample,
-            live: self.live.unwrap_or(false),
-            contexts: self.contexts.unwrap_or(CONTEXTS),
-            interval: Duration::from_millis(self.interval.unwrap_or(10).into()),
-            cutoff: self.cutoff.unwrap_or(if of_stacks { 0.0 } else { 0.0001 }),
-            lines: self.lineno.unwrap_or(true),
-            threads: self.thread.unwrap_or(false),
-            dump_on_exit: self.doe.unwrap_or(true),
-            force: self.force.unwrap_or(true),
-            verbose: self.verbose.unwrap_or(true),
-            duration: self.duration,
-            hold: self.hold.unwrap_or(false),
-        })
-    }
-}
-
-fn yes(name: &str, value: &str) -> Result<bool, String> {
-    match value {
-        "y" => Ok(true),
-        "n" => Ok(false),
-        _ => Err(format!("{name} option value must be y|n")),
+        let depth = match self.depth {
+            // A call in the format of java -prof is the callee and its caller.
+            _ if cpu == Some(Cpu::Old) => 2,
+            Some(depth) => depth,
+            None if of_stacks || format == Format::Html => 512,
+            None => self.options.depth,
+        };
+        let cutoff = self.cutoff.unwrap_or(if of_stacks { 0.0 } else { self.options.cutoff });
+        Ok(Options { sites, heap_dump, format, output, depth, cutoff, ..self.options })
     }
 }
 
