@@ -7,6 +7,7 @@ mod options;
 mod pushes;
 mod received;
 mod session;
+mod target;
 
 use crate::about;
 use crate::agent::Agent;
@@ -19,9 +20,10 @@ use crate::signals;
 use crate::waiting::Waiting;
 use files::Files;
 use pushes::Pushes;
-use session::{Events, Session, Target};
+use session::{Events, Session};
 use std::num::NonZeroU32;
 use std::process::ExitCode;
+use target::Target;
 
 pub use options::Arguments;
 

@@ -1,7 +1,7 @@
 //! Stands in for `pushes.rs` without the feature `push`: a recording that is never pushed.
 
 use super::received::Received;
-use super::session::Target;
+use super::target::Target;
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Pushes the profiles of a recording to a store, part by part. Only with the feature `push`.
 
 use super::received::Received;
-use super::session::Target;
+use super::target::Target;
 use crate::push::{Attributes, Push};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
