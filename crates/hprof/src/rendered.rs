@@ -1,25 +1,20 @@
-//! Files that are rendered as a whole from everything dumped: SVG pictures, HTML pages, profiles of
-//! other tools.
+//! Files that are rendered as a whole from everything dumped: SVG pictures and profiles of other tools.
 
-use jvmpi_formats::profile::heap::Record;
 use jvmpi_formats::profile::{
     ClassSerial, EachRecord, Format, HeapDump, Profile, Section, ThreadSerial, Writer, write_stacks,
 };
-use jvmpi_report::heap::{Collector, Graph};
 use std::io::{self, Write};
 
 /// The dumped data.
 pub struct Rendered {
     format: Format,
     sections: Vec<Section>,
-    /// The objects of the last heap dump.
-    heap: Option<Graph>,
 }
 
 impl Rendered {
     /// Creates it without any data.
     pub fn new(format: Format) -> Self {
-        Self { format, sections: Vec::new(), heap: None }
+        Self { format, sections: Vec::new() }
     }
 
     /// Writes the file. The profile has the tables to which the sections refer.
@@ -28,22 +23,7 @@ impl Rendered {
     /// Fails if the file does.
     pub fn write(&mut self, profile: &mut Profile, out: &mut impl Write) -> io::Result<()> {
         std::mem::swap(&mut profile.sections, &mut self.sections);
-        let result = if self.format == Format::Html {
-            let name = format!("process {}", std::process::id());
-            let heap = self.heap.as_ref();
-            jvmpi_report::write(
-                &[jvmpi_report::Input {
-                    name: &name,
-                    profile,
-                    heap,
-                    problem: None,
-                    recording: None,
-                }],
-                out,
-            )
-        } else {
-            write_stacks(profile, self.format, None, out)
-        };
+        let result = write_stacks(profile, self.format, None, out);
         std::mem::swap(&mut profile.sections, &mut self.sections);
         result
     }
@@ -71,20 +51,14 @@ impl Writer for Rendered {
         Ok(())
     }
 
+    /// The options allow no heap dump in these formats.
     fn heap_dump(
         &mut self,
         _: &Profile,
-        dump: &HeapDump,
-        records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
+        _: &HeapDump,
+        _: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut collector = Collector::default();
-        records(&mut |record: &Record<'_>| {
-            collector.record(record);
-            Ok(())
-        })?;
-        self.heap = Some(collector.finish().map_err(io::Error::other)?);
-        self.sections.push(dump.clone().into());
-        Ok(())
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn holds(&self, _: &Section) -> bool {

@@ -60,9 +60,9 @@ impl Options {
         matches!(self.cpu, Some(Cpu::Samples | Cpu::Wall))
     }
 
-    /// Returns true if the output can show samples over time: the command `jvmpi` and pages.
+    /// Returns true if the output can show samples over time: the command `jvmpi`.
     pub fn shows_timeline(&self) -> bool {
-        matches!(self.output, Output::Channel { .. }) || self.format == Format::Html
+        matches!(self.output, Output::Channel { .. })
     }
 
     /// Returns true if the output needs no classes but the names of sampled methods. These are requested when
@@ -148,9 +148,9 @@ cpu=wall               elapsed time of all threads    off
 monitor=y|n            monitor contention             n
 format=a|b             text(txt) or binary output     a
 file=<file>            write data to file; %p is the  java.hprof[{.txt}]
-                       process ID; the endings .html,
-                       .svg, .collapsed, .pb.gz and
-                       .json select these formats
+                       process ID; the endings .svg,
+                       .collapsed, .pb.gz and .json
+                       select these formats
 net=<host>:<port>      send data over a socket        off
 depth=<size>           stack trace depth              4; 512 for pictures
 allocdepth=<size>      depth of allocation traces     as depth
@@ -370,6 +370,9 @@ impl Given {
         if format == Format::Jfr && self.channel.is_none() {
             return Err("HPROF writes no .jfr: use jvmpi record, or jvmpi convert".to_owned());
         }
+        if format == Format::Html {
+            return Err("file=x.html is made by 'jvmpi report FILE'".to_owned());
+        }
         let of_stacks = format.is_of_stacks();
         let Options { mut sites, mut heap_dump, cpu, monitor, sample, live, .. } = self.options;
         if !sites && !heap_dump && cpu.is_none() && !monitor {
@@ -414,7 +417,7 @@ impl Given {
             // A call in the format of java -prof is the callee and its caller.
             _ if cpu == Some(Cpu::Old) => 2,
             Some(depth) => depth,
-            None if of_stacks || format == Format::Html => 512,
+            None if of_stacks => 512,
             None => self.options.depth,
         };
         let cutoff = self.cutoff.unwrap_or(if of_stacks { 0.0 } else { self.options.cutoff });
@@ -577,8 +580,6 @@ mod tests {
         assert!(refusal("file=x.jfr").contains("use jvmpi record"));
         let picture = run("file=x.svg");
         assert_eq!((picture.sites, picture.heap_dump, picture.depth), (true, false, 512));
-        let page = run("file=x.html,cutoff=0.5");
-        assert_eq!((page.sites, page.heap_dump, page.cutoff), (true, true, 0.5));
         assert_eq!(run("file=x.json,cpu=y,depth=7").depth, 7);
     }
 
@@ -665,7 +666,8 @@ mod tests {
             ("heap=all,sample=1m", "sample= needs heap=sites"),
             ("cpu=samples,sample=1m", "sample= needs heap=sites"),
             ("heap=dump,live=y", "live=y needs heap=sites"),
-            ("cpu=old,file=x.html", "cpu=old cannot be written in .html: choose text"),
+            ("file=x.html", "file=x.html is made by 'jvmpi report FILE'"),
+            ("cpu=old,file=x.svg", "cpu=old cannot be written in .svg: choose text"),
         ] {
             assert_eq!(refusal(option), format!("hprof option error: {why} ({option})"));
         }
