@@ -44,7 +44,7 @@ cases![
     an_end_before_the_end_of_the_program,
     in_a_running_program_twice.on_every_jdk(),
     formats_by_name,
-    killed_while_it_dumps,
+    killed_jvm_leaves_the_last_whole_dump,
     a_dump_of_a_program_that_dies_of_memory,
     a_dump_during_another_one,
     a_file_that_cannot_be_written,
@@ -690,23 +690,34 @@ fn formats_by_name(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Under its name a file is always whole.
-fn killed_while_it_dumps(vm: &Vm<'_>) -> Result<(), String> {
-    let (java, file) = profiled(vm, "objects wait", "killed.hprof", "heap=all")?;
-    let mut running = java.start()?;
-    running.wait_for("waits")?;
-    let part = unfinished(&file).ok_or("the file is not written beside its place")?;
-    ensure!(!file.exists(), "the file has its name");
-    running.signal(libc::SIGQUIT)?;
-    let length = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
-    wait_for_file(&mut running, || length(&part) > 0 || file.exists())?;
-    running.signal(libc::SIGKILL)?;
-    drop(running);
-    if file.exists() {
-        let file = read(&file)?;
-        equal("dumps", file.profile().heap_dumps().count(), 1)?;
+/// Before a dump there is no file, not even an unfinished one. Afterwards the file has all dumps but the one that is
+/// being made.
+fn killed_jvm_leaves_the_last_whole_dump(vm: &Vm<'_>) -> Result<(), String> {
+    for (dumps, dumping) in [(0, false), (1, false), (1, true)] {
+        let (java, file) = profiled(vm, "objects wait", "killed.hprof", "heap=all")?;
+        let mut running = java.start()?;
+        running.wait_for("waits")?;
+        if dumps > 0 {
+            running.signal(libc::SIGQUIT)?;
+            wait_for_file(&mut running, || file.exists())?;
+        }
+        if dumping {
+            running.signal(libc::SIGQUIT)?;
+            let is_read = || read(&file).is_ok_and(|file| file.profile().heap_dumps().count() > 1);
+            wait_for_file(&mut running, || unfinished(&file).is_some() || is_read())?;
+        }
+        running.signal(libc::SIGKILL)?;
+        drop(running);
+        equal("file", file.exists(), dumps > 0)?;
+        if dumps > 0 {
+            let found = read(&file)?.profile().heap_dumps().count();
+            ensure!((dumps..=dumps + usize::from(dumping)).contains(&found), "{found} dumps");
+        }
+        let part = unfinished(&file);
+        ensure!(dumping || part.is_none(), "{part:?} is left");
+        let length = |part: &PathBuf| fs::metadata(part).map_or(1, |file| file.len());
+        ensure!(part.as_ref().is_none_or(|part| length(part) > 0), "{part:?} is empty");
     }
-    let _ = fs::remove_file(part);
     Ok(())
 }
 

@@ -193,8 +193,9 @@ impl Output {
     /// Fails if the file or the connection does.
     pub fn begin(&mut self, profile: &Profile) -> io::Result<bool> {
         let Self { target, form, writer, .. } = self;
-        if let Target::File(file) = target {
-            let has_more = matches!(writer, Some(Kind::Pieces(_)));
+        // A rendered file is created when it is written.
+        if let (Target::File(file), false) = (&mut *target, matches!(form, Form::Rendered(_))) {
+            let has_more = writer.is_some();
             if !file.begin(has_more)? && has_more {
                 *writer = None;
             }
@@ -212,6 +213,10 @@ impl Output {
             Form::Stream => Kind::Pieces(Box::new(StreamWriter::new(out, profile)?)),
             Form::Rendered(format) => Kind::Whole(Box::new(Rendered::new(format))),
         });
+        if let (Target::File(_), Some(Kind::Pieces(writer))) = (target, writer) {
+            // Making the dump may take long. If the JVM is killed meanwhile, it leaves no empty file.
+            writer.flush()?;
+        }
         Ok(true)
     }
 
@@ -234,6 +239,9 @@ impl Output {
         match &mut self.writer {
             Some(Kind::Pieces(writer)) => writer.flush()?,
             Some(Kind::Whole(made)) => {
+                if let Target::File(file) = &mut self.target {
+                    file.begin(false)?;
+                }
                 let mut out = BufWriter::with_capacity(PIECE, out(&self.target)?);
                 made.write(profile, &mut out)?;
                 out.flush()?;
@@ -335,7 +343,7 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
 }
 
 impl FileInTheMaking {
-    /// Creates the file now, so that an error is reported at the start.
+    /// Creates the file and removes it again, so that an error is reported at the start.
     fn create(path: &Path, force: bool, process: u32) -> io::Result<Self> {
         let name = match path.extension() {
             _ if force || !path.exists() => path.to_owned(),
@@ -343,7 +351,10 @@ impl FileInTheMaking {
             None => path.with_extension(process.to_string()),
         };
         let file = WholeFile::new(&name)?;
-        let open = Arc::new(Mutex::new(Some(file.create()?)));
+        let created = file.create()?;
+        file.give_up();
+        // A pipe stays open: otherwise its reader would see its end.
+        let open = Arc::new(Mutex::new(file.part().is_none().then_some(created)));
         Ok(Self { file, open, has_dumps: false })
     }
 
