@@ -24,9 +24,7 @@ use crate::sampling::{Counted, in_proportion};
 cases![
     programs_do_what_they_do.only(17),
     call_times,
-    calls_and_callers,
     commands_of_jdk_8_run.on_every_jdk(),
-    text_has_the_shapes_of_jdk_8,
     samples_follow_the_time,
     samples_of_many_threads,
     samples_without_suspending,
@@ -34,12 +32,9 @@ cases![
     samples_of_virtual_threads.since(21),
     times_of_virtual_threads_are_counted_once.since(21),
     allocation_sites.on_every_gc(),
-    heap_in_text,
-    heap_in_binary,
     waits_for_monitors,
     waits_for_locks,
     waits_are_no_processor_time,
-    text_profile_lists_threads,
     a_dump_at_each_signal,
     an_end_before_the_end_of_the_program,
     in_a_running_program_twice.on_every_jdk(),
@@ -183,53 +178,6 @@ fn commands_of_jdk_8_run(vm: &Vm<'_>) -> Result<(), String> {
     let line = "HPROF ERROR: cannot load libjvmpi.so, which must be beside libhprof.so: ";
     ensure!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
     Ok(())
-}
-
-/// `cargo xtask hprof8` compares with JDK 8 itself.
-fn text_has_the_shapes_of_jdk_8(vm: &Vm<'_>) -> Result<(), String> {
-    // A file with any name is text.
-    let file = vm.file("shapes.hprof");
-    let options = format!("heap=all,cutoff=0,file={}", text(&file)?);
-    let java = with_hprof(vm.java("Hprof8")?.argument("arrays"), &options)?;
-    java.run()?;
-    let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
-    for shape in [
-        "JAVA PROFILE 1.0.1, created ",
-        "\n\nHeader for -agentlib:hprof (or -Xrunhprof) ASCII Output (JDK 5.0 JVMTI based)\n\n",
-        "\nTHREAD START (obj=",
-        ", id = 200001, name=\"main\", group=\"main\")\n",
-        "\nTRACE 300000:\n\t<empty>\nTRACE 300001:\n",
-        ", elem type=byte[])\n",
-        ", elem type=int[][]@",
-        "\n          percent          live          alloc'ed  stack class\n \
-         rank   self  accum     bytes objs     bytes  objs trace name\n    1 ",
-    ] {
-        ensure!(text.contains(shape), "{shape:?} is missing");
-    }
-    let rows = text.lines().filter_map(|line| {
-        let words: Vec<_> = line.split_ascii_whitespace().collect();
-        let [_, share, _, _, _, _, objects, _, class] = words[..] else { return None };
-        share.ends_with('%').then(|| format!("{objects} {class}"))
-    });
-    let rows: Vec<_> = rows.collect();
-    for row in ["777 byte[]", "693 java.lang.String[]", "11 java.lang.Object[]", "50 int[][]"] {
-        ensure!(rows.iter().any(|other| other == row), "no row {row}: {rows:?}");
-    }
-    ensure!(!rows.iter().any(|row| row.contains(" [")), "{rows:?}");
-    Ok(())
-}
-
-/// `cpu=old` has lines of its own: calls, callee, caller, milliseconds.
-fn calls_and_callers(vm: &Vm<'_>) -> Result<(), String> {
-    let (java, file) = profiled(vm, "calls", "old.txt", "cpu=old")?;
-    let outcome = java.run()?;
-    let expected = outcome.expects.one("expect")?.int("inner")?;
-    let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
-    ensure!(text.starts_with("count callee caller time\n"), "{}", &text[..text.len().min(200)]);
-    let end = " Profiled.inner()V Profiled.outer()V ";
-    let row = text.lines().find(|line| line.contains(end)).ok_or("inner is not called by outer")?;
-    let (count, _) = row.split_once(' ').ok_or(row)?;
-    equal("calls", count.parse(), Ok(expected))
 }
 
 /// Two threads compute, others wait in native code.
@@ -449,7 +397,7 @@ fn allocation_sites(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// The chain of kept objects is in the dump, each with its number.
-fn has_the_chain(file: &File, kept: i64, in_text: bool) -> Result<(), String> {
+fn has_the_chain(file: &File, kept: i64) -> Result<(), String> {
     let dump = file.profile().heap_dumps().next_back().ok_or("no dump")?;
     let (mut found, mut ends, mut numbers) = (0, 0, Vec::new());
     let mut arrays = 0;
@@ -478,23 +426,9 @@ fn has_the_chain(file: &File, kept: i64, in_text: bool) -> Result<(), String> {
         .map_err(|e| e.to_string())?;
     equal("objects of the chain", (found, ends), (kept, 1))?;
     ensure!(arrays > 10, "{arrays} arrays");
-    if !in_text {
-        numbers.sort_unstable();
-        ensure!(numbers.into_iter().eq(0..kept), "their numbers are wrong");
-    }
+    numbers.sort_unstable();
+    ensure!(numbers.into_iter().eq(0..kept), "their numbers are wrong");
     Ok(())
-}
-
-fn heap_in_text(vm: &Vm<'_>) -> Result<(), String> {
-    let (outcome, file) = run(vm, "objects", "heap.txt", "heap=dump")?;
-    has_the_chain(&file, outcome.expects.one("expect")?.int("kept")?, true)
-}
-
-fn heap_in_binary(vm: &Vm<'_>) -> Result<(), String> {
-    let (outcome, file) = run(vm, "objects", "heap.hprof", "heap=all,cutoff=0")?;
-    let kept = outcome.expects.one("expect")?.int("kept")?;
-    has_the_chain(&file, kept, false)?;
-    equal("site", site_of(file.profile(), "Profiled$Kept", "Profiled.objects")?, (kept, kept))
 }
 
 fn waits_for_monitors(vm: &Vm<'_>) -> Result<(), String> {
@@ -574,44 +508,6 @@ fn waits_are_no_processor_time(vm: &Vm<'_>) -> Result<(), String> {
     equal("sections of monitors", profile.monitor_times().count(), 1)
 }
 
-fn text_profile_lists_threads(vm: &Vm<'_>) -> Result<(), String> {
-    let (_, file) = run(vm, "calls", "threads.txt", "cpu=samples")?;
-    let profile = file.profile();
-    for number in 0..4 {
-        let name = format!("profiled-{number}");
-        let of_name =
-            profile.threads.values().filter(|thread| profile.names.get(thread.name) == name);
-        let ended: Vec<_> =
-            of_name.map(|thread| (thread.ended, profile.names.get(thread.group))).collect();
-        equal(&name, ended, [(true, "main")])?;
-    }
-    for (options, rows) in
-        [("heap=sites", true), ("heap=dump", false), ("heap=sites,cpu=times", true)]
-    {
-        let options = format!("{options},thread=y,cutoff=0");
-        let (_, file) = run(vm, "objects", "own.txt", &options)?;
-        has_the_main_thread(file.profile(), rows).map_err(|why| format!("{options}: {why}"))?;
-    }
-    Ok(())
-}
-
-/// Traces of the program's own methods are of the thread that ran them.
-fn has_the_main_thread(profile: &Profile, has_rows: bool) -> Result<(), String> {
-    let mut of_main = 0;
-    for trace in profile.traces.iter() {
-        let methods = methods(profile, trace.serial);
-        if methods.iter().any(|method| method.starts_with("Profiled.")) {
-            let thread = profile.threads.get(&trace.thread);
-            let name = thread.map(|thread| profile.names.get(thread.name));
-            equal(&format!("thread of {methods:?}"), name, Some("main"))?;
-            of_main += 1;
-        }
-    }
-    ensure!(of_main > 0, "no trace of the main thread");
-    ensure!(!has_rows || profile.sites().next().is_some(), "no sites");
-    Ok(())
-}
-
 fn a_dump_at_each_signal(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "objects wait", "signals.hprof", "heap=all,cutoff=0")?;
     let mut running = java.start()?;
@@ -626,7 +522,7 @@ fn a_dump_at_each_signal(vm: &Vm<'_>) -> Result<(), String> {
     let file = read(&file)?;
     equal("dumps", file.profile().heap_dumps().count(), 3)?;
     equal("sites", file.profile().sites().count(), 3)?;
-    has_the_chain(&file, outcome.expects.one("expect")?.int("kept")?, false)
+    has_the_chain(&file, outcome.expects.one("expect")?.int("kept")?)
 }
 
 fn an_end_before_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
@@ -741,7 +637,7 @@ fn a_dump_of_a_program_that_dies_of_memory(vm: &Vm<'_>) -> Result<(), String> {
     let lines: Vec<_> = outcome.stderr.lines().filter(|line| !line.starts_with("\tat ")).collect();
     let death = "Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space";
     equal("standard error", lines, [death, "Dumping Java heap ... done."])?;
-    has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?, false)
+    has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?)
 }
 
 /// The first dump goes into a pipe without a reader. The second is refused in a line, meanwhile.
@@ -822,7 +718,7 @@ fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
         matches!(said[..], [one] if one.starts_with(&line) && one.ends_with("; the program continues")),
         "{said:?}"
     );
-    has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?, false)
+    has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?)
 }
 
 fn a_full_disk(vm: &Vm<'_>) -> Result<(), String> {
@@ -897,7 +793,7 @@ fn a_front_end(vm: &Vm<'_>) -> Result<(), String> {
     equal("kept", site_of(profile, "Profiled$Kept", "Profiled.objects")?, (kept, kept))?;
     let (allocated, live) = site_of(profile, "Profiled$Dropped", "Profiled.objects")?;
     ensure!(live == 0, "{live} of {allocated} dropped objects live after a collection");
-    has_the_chain(&file, kept, false)
+    has_the_chain(&file, kept)
 }
 
 /// Acts like the system on a connection with unread data.
