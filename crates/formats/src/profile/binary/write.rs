@@ -399,7 +399,8 @@ impl<W: Write> BinaryWriter<W> {
 impl<W: Write> Writer for BinaryWriter<W> {
     fn thread_start(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()> {
         let Some(thread) = profile.threads.get(&thread) else { return Ok(()) };
-        self.names(profile)?;
+        // As in JDK 8, the first classes precede the first thread.
+        self.classes(profile)?;
         self.at(thread.started);
         self.record(tag::START_THREAD, |body| {
             body.u4(thread.serial.0);
