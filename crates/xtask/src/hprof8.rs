@@ -6,7 +6,7 @@ use compat_tests::debian::{self, Distribution};
 use compat_tests::machine::Machine;
 use compat_tests::tool::tool;
 use compat_tests::{jdk, text, workspace_root};
-use jvmpi_formats::profile::heap::{Elements, Record, RootKind};
+use jvmpi_formats::profile::heap::{Elements, Record, Root};
 use jvmpi_formats::profile::{
     Error, File, Monitor, ObjectId, Profile, ThreadSerial, TraceSerial, Value,
 };
@@ -19,82 +19,56 @@ use std::process::{Command, Output};
 use crate::cross;
 
 /// The programs of `Hprof8.java`.
-const PROGRAMS: [&str; 12] = [
-    "arrays",
-    "objects",
-    "strings",
-    "garbage",
-    "list",
-    "calls",
-    "recursion",
-    "exceptions",
-    "shares",
-    "threads",
-    "monitors",
-    "contention",
-];
+const PROGRAMS: &str = "arrays objects strings garbage list calls recursion exceptions shares threads monitors contention";
 
 /// The figures of a program in a file, by what they are figures of.
 type Figures = BTreeMap<String, String>;
 
-/// A comparison.
-struct Check {
-    options: &'static str,
-    what: &'static str,
-    /// Returns the figures as they are, or with `true` after the normalization.
-    figures: fn(&Seen, bool) -> Figures,
-    normalization: &'static str,
-    /// True if only figures that JDK 8 has are compared after the normalization.
-    only_theirs: bool,
-}
+/// The options, what is compared, the function that returns the figures as they are or with `true` after the
+/// normalization, its name, and true if only figures that JDK 8 has are compared after it.
+type Check = (&'static str, &'static str, fn(&Seen, bool) -> Figures, &'static str, bool);
 
 const INIT: &str = "without constructors on top of a trace, which JDK 8 has as it counts in that of Object, and \
                     without the strings and arrays that the JVM makes for constants";
+const CALLS: &str = "traces with a millisecond of their own, which JDK 8 needs";
+const HEAP: &str = "objects of the program only; char[] is byte[] in strings";
+const ORDER: &str = "kinds of records in the order in which they begin, without the empty trace; in the heap dump the \
+                     groups roots of threads, other roots, objects, classes";
 
-const CHECKS: [Check; 13] = [
-    check("heap=sites,cutoff=0,depth=10", "objects per class", sites, INIT, false),
-    check("heap=sites,cutoff=0,depth=10,lineno=y", "traces with lines", site_lines, INIT, false),
-    check("heap=sites,cutoff=0,depth=10,lineno=n", "traces without lines", site_lines, INIT, false),
-    check("heap=sites,cutoff=0,depth=10,thread=y", "objects per thread", site_threads, INIT, false),
-    check(
+const CHECKS: [Check; 14] = [
+    ("heap=sites,cutoff=0,depth=10", "objects per trace", sites, INIT, false),
+    ("heap=sites,cutoff=0,depth=10,lineno=y", "traces with lines", sites, "as above", false),
+    ("heap=sites,cutoff=0,depth=10,lineno=n", "traces without lines", sites, "as above", false),
+    ("heap=sites,cutoff=0,depth=10,thread=y", "objects per thread", sites, "as above", false),
+    (
         "heap=sites,cutoff=0,doe=y,verbose=n",
         "thread records",
         threads,
         "threads of the program only",
         false,
     ),
-    check(
-        "cpu=times,cutoff=0",
-        "calls per trace",
-        times,
-        "traces with a millisecond of their own, which JDK 8 needs",
-        true,
-    ),
-    check("cpu=times,cutoff=0,thread=y,depth=2", "calls per trace", times, "as above", true),
-    check("cpu=old", "calls per callee and caller", old, "", false),
-    check(
+    ("cpu=times,cutoff=0", "calls per trace", times, CALLS, true),
+    ("cpu=times,cutoff=0,thread=y,depth=2", "calls per trace", times, "as above", true),
+    ("cpu=old", "calls per callee and caller", old, "", false),
+    (
         "cpu=samples,interval=1,depth=10,cutoff=0",
         "share of samples",
         shares,
         "within 8 points of the program's own shares",
         true,
     ),
-    check(
+    (
         "monitor=y",
-        "threads and monitors",
+        "number, state and place of threads; owners and waiters of monitors",
         monitors,
-        "monitors and threads of the program only",
+        "threads of the program that have not ended (JDK 8 lists the others as ZO); monitors of the program that a \
+         thread owns",
         false,
     ),
-    check(
-        "heap=dump",
-        "objects and references",
-        heap,
-        "objects of the program only; char[] is byte[] in strings",
-        false,
-    ),
-    check("heap=dump,format=b", "objects, values, roots", heap, "as above", false),
-    check(
+    ("heap=dump", "objects and references", heap, HEAP, false),
+    ("heap=dump,format=b", "objects, values, roots", heap, "as above", false),
+    ("heap=all,cpu=samples,format=b", "CONTROL SETTINGS, order of records", records, ORDER, false),
+    (
         "heap=all,cpu=samples,monitor=y",
         "order of sections",
         sections,
@@ -103,58 +77,52 @@ const CHECKS: [Check; 13] = [
     ),
 ];
 
-const fn check(
-    options: &'static str,
-    what: &'static str,
-    figures: fn(&Seen, bool) -> Figures,
-    normalization: &'static str,
-    only_theirs: bool,
-) -> Check {
-    Check { options, what, figures, normalization, only_theirs }
-}
-
 const CLASSES: &str = "JDK 8 counts a class that is loaded as an object of it";
+const STRINGS_OF_NAMES: &str = "strings that the JVM makes for names count here";
+
+/// Tags of records in binary files, and the length of a record.
+const TRACE: u8 = 5;
+const CONTROL_SETTINGS: u8 = 14;
+const EMPTY_TRACE: usize = 12;
 
 /// Known differences: the start of the figure's name, and the reason.
-const DIFFERENCES: [(&str, &str); 9] = [
+const DIFFERENCES: [(&str, &str); 7] = [
     ("int[] @", "JDK 8 counts only the outer array of `new int[2][3]`"),
     ("int[][] @", CLASSES),
     ("Hprof8$Small[][] @", CLASSES),
     ("java.util.concurrent.", CLASSES),
-    ("byte[] @", "strings that the JVM makes for names count here"),
-    ("java.lang.String @", "strings that the JVM makes for names count here"),
-    ("status", "JDK 8 also lists threads that have ended (ZO)"),
-    ("monitor", "JDK 8 lists only monitors that a thread owns"),
+    ("byte[] @", STRINGS_OF_NAMES),
+    ("java.lang.String @", STRINGS_OF_NAMES),
     ("root", "JVMPI reports stacks and monitors as JVMTI of JDK 11 and later does"),
 ];
 
-/// A file and its text.
+/// A file and its bytes.
 struct Seen {
     file: File,
-    text: String,
+    bytes: Vec<u8>,
 }
 
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let records = cross::take_flag(&mut arguments, "--record");
-    let is_named = |name: &&&str| arguments.is_empty() || arguments.iter().any(|n| n == **name);
+    let is_named = |name: &&str| arguments.is_empty() || arguments.iter().any(|n| n == name);
     let pair = Pair::new()?;
     let mut table = String::from(
         "| options | compared | equal | equal after the normalization | different |\n|---|---|---|---|---|\n",
     );
-    let mut unknown = 0;
-    for check in &CHECKS {
-        let (mut equal, mut normalized, mut different) = (0, 0, BTreeMap::<&str, usize>::new());
-        for program in PROGRAMS.iter().filter(is_named) {
-            let [theirs, ours] = pair.run(&format!("{},file=out.hprof", check.options), program)?;
+    let (mut unknown, mut sums) = (0, [0; 3]);
+    for (options, what, figures, normalization, only_theirs) in CHECKS {
+        let (mut counts, mut different) = ([0; 3], BTreeMap::<&str, usize>::new());
+        for program in PROGRAMS.split(' ').filter(is_named) {
+            let [theirs, ours] = pair.run(&format!("{options},file=out.hprof"), program)?;
             let (theirs, ours) = (theirs.read()?, ours.read()?);
-            let (a, b) = ((check.figures)(&theirs, false), (check.figures)(&ours, false));
+            let (a, b) = (figures(&theirs, false), figures(&ours, false));
             if a == b {
-                equal += usize::from(!a.is_empty());
+                counts[0] += usize::from(!a.is_empty());
                 continue;
             }
-            let (a, mut b) = ((check.figures)(&theirs, true), (check.figures)(&ours, true));
-            if check.only_theirs {
+            let (a, mut b) = (figures(&theirs, true), figures(&ours, true));
+            if only_theirs {
                 b.retain(|name, _| a.contains_key(name));
             }
             let names: BTreeSet<_> = a.keys().chain(b.keys()).collect();
@@ -165,24 +133,29 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
                 if reason.is_none() {
                     unknown += 1;
                     let (a, b) = (a.get(name), b.get(name));
-                    println!("{} {program}: {name}: {a:?} in JDK 8, {b:?} here", check.options);
+                    println!("{options} {program}: {name}: {a:?} in JDK 8, {b:?} here");
                 }
             }
-            normalized += usize::from(reasons.is_empty() && !a.is_empty());
+            match reasons.is_empty() {
+                true => counts[1] += usize::from(!a.is_empty()),
+                false => counts[2] += 1,
+            }
             reasons.into_iter().for_each(|reason| *different.entry(reason).or_default() += 1);
         }
-        let Check { options, what, normalization, .. } = check;
-        let note = match normalized {
+        let note = match counts[1] {
             0 => String::new(),
             n => format!("{n}: {normalization}"),
         };
         let different: Vec<_> = different.iter().map(|(why, n)| format!("{n}: {why}")).collect();
-        let different = different.join("; ");
+        let (equal, different) = (counts[0], different.join("; "));
         let _ = writeln!(table, "| `{options}` | {what} | {equal} | {note} | {different} |");
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     if arguments.is_empty() {
-        unknown += strings(&pair, &mut table)?;
+        unknown += strings(&pair, &mut table, &mut sums)?;
     }
+    let [equal, normalized, different] = sums;
+    let _ = writeln!(table, "| all | | {equal} | {normalized} | {different} |");
     print!("{table}");
     if unknown > 0 {
         return Err(format!("{unknown} differences have no reason in hprof8.rs"));
@@ -229,7 +202,7 @@ const OTHER_STRINGS: [(&str, &str); 9] = [
 ];
 
 /// Compares what is done with strings of options, and adds a row. Returns the number of unknown differences.
-fn strings(pair: &Pair, table: &mut String) -> Result<usize, String> {
+fn strings(pair: &Pair, table: &mut String, sums: &mut [usize; 3]) -> Result<usize, String> {
     let (mut equal, mut unknown, mut different) = (0, 0, Vec::new());
     for options in STRINGS.split_whitespace() {
         let [theirs, ours] = pair.run(options, "hello")?.map(|run| run.summary());
@@ -243,6 +216,8 @@ fn strings(pair: &Pair, table: &mut String) -> Result<usize, String> {
             }
         }
     }
+    sums[0] += equal;
+    sums[2] += different.len();
     let _ = writeln!(
         table,
         "| {} strings | status, message, file and its sections | {equal} | | {} |",
@@ -311,11 +286,10 @@ impl Ended {
         let path = self.folder.join("out.hprof");
         let error = |e: std::io::Error| format!("{}: {e}", path.display());
         let bytes = fs::read(&path).map_err(error)?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
         let file = File::open(&path).map_err(error)?;
         match file.problem() {
             Some(problem) => Err(format!("{}: {problem}", path.display())),
-            None => Ok(Seen { file, text }),
+            None => Ok(Seen { file, bytes }),
         }
     }
 
@@ -391,65 +365,39 @@ fn frames(profile: &Profile, trace: TraceSerial, normal: bool) -> Option<Vec<(St
     Some(frames)
 }
 
-/// Returns the objects that the program has allocated: class, trace and number.
-fn allocated(seen: &Seen, normal: bool) -> Vec<(String, TraceSerial, u64)> {
-    let profile = seen.file.profile();
-    let rows = profile.sites().next_back().map(|sites| sites.rows.clone()).unwrap_or_default();
-    let is_made = |class: &str, method: &str| {
-        let is_of_constants =
-            ["java.lang.String", "byte[]", "char[]", "java.lang.Object[]"].contains(&class);
-        !is_of_constants || ["Hprof8.arrays", "Hprof8.strings"].contains(&method)
-    };
-    let rows = rows.into_iter().filter(|row| {
-        let frames = frames(profile, row.trace, true);
-        frames.is_some_and(|f| !normal || is_made(&profile.site_type(row), &f[0].0))
-    });
-    let class = |class: &str| if normal && class == "char[]" { "byte[]" } else { class }.to_owned();
-    rows.map(|row| (class(&profile.site_type(&row)), row.trace, row.allocated.instances)).collect()
-}
-
 fn summed(rows: impl Iterator<Item = (String, u64)>) -> Figures {
     let mut sums = BTreeMap::<_, u64>::new();
     rows.for_each(|(name, count)| *sums.entry(name).or_default() += count);
     sums.into_iter().map(|(name, sum)| (name, sum.to_string())).collect()
 }
 
+/// The objects that the program has allocated, by class, trace and thread.
 fn sites(seen: &Seen, normal: bool) -> Figures {
-    let first = |trace| frames(seen.file.profile(), trace, normal).map(|f| f[0].0.clone());
-    let rows = allocated(seen, normal).into_iter();
-    summed(
-        rows.map(|(class, trace, n)| {
-            (format!("{class} @ {}", first(trace).unwrap_or_default()), n)
-        }),
-    )
-}
-
-fn site_lines(seen: &Seen, normal: bool) -> Figures {
-    let shown = |trace| {
-        let frames = frames(seen.file.profile(), trace, normal).unwrap_or_default();
-        frames
-            .iter()
-            .map(|(method, line)| format!("{method} {line}"))
-            .collect::<Vec<_>>()
-            .join(" < ")
-    };
-    let rows = allocated(seen, normal).into_iter();
-    summed(rows.map(|(class, trace, n)| (format!("{class} @ {}", shown(trace)), n)))
+    let profile = seen.file.profile();
+    let of_constants = ["java.lang.String", "byte[]", "char[]", "java.lang.Object[]"];
+    let rows = profile.sites().next_back().into_iter().flat_map(|sites| &sites.rows);
+    summed(rows.filter_map(|row| {
+        let made = &frames(profile, row.trace, true)?[0].0;
+        let class = profile.site_type(row);
+        let is_made = ["Hprof8.arrays", "Hprof8.strings"].contains(&made.as_str());
+        if normal && !is_made && of_constants.contains(&&*class) {
+            return None;
+        }
+        let class = if normal && class == "char[]" { "byte[]" } else { &class };
+        let frames = frames(profile, row.trace, normal)?;
+        let frames: Vec<_> =
+            frames.iter().map(|(method, line)| format!("{method} {line}")).collect();
+        let thread = thread_of(profile, row.trace);
+        Some((format!("{class} @ {} {thread}", frames.join(" < ")), row.allocated.instances))
+    }))
 }
 
 fn thread_name(profile: &Profile, thread: ThreadSerial) -> &str {
     profile.threads.get(&thread).map_or("", |thread| profile.names.get(thread.name))
 }
 
-fn site_threads(seen: &Seen, normal: bool) -> Figures {
-    let profile = seen.file.profile();
-    let thread = |trace| profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
-    let rows = allocated(seen, normal).into_iter();
-    summed(
-        rows.map(|(class, trace, n)| {
-            (format!("{class} @ {}", thread_name(profile, thread(trace))), n)
-        }),
-    )
+fn thread_of(profile: &Profile, trace: TraceSerial) -> &str {
+    profile.traces.get(trace).map_or("", |trace| thread_name(profile, trace.thread))
 }
 
 /// True for threads that the program has started, and for those that the launcher has.
@@ -478,8 +426,8 @@ fn times(seen: &Seen, _: bool) -> Figures {
     let rows = profile.cpu_times().flat_map(|times| &times.rows).filter_map(|row| {
         let frames = frames(profile, row.trace, false)?;
         let methods: Vec<_> = frames.into_iter().map(|(method, _)| method).collect();
-        let thread = profile.traces.get(row.trace).map_or(ThreadSerial(0), |trace| trace.thread);
-        Some((format!("{} {}", methods.join(" < "), thread_name(profile, thread)), row.calls))
+        let thread = thread_of(profile, row.trace);
+        Some((format!("{} {thread}", methods.join(" < ")), row.calls))
     });
     summed(rows)
 }
@@ -526,30 +474,80 @@ fn monitors(seen: &Seen, normal: bool) -> Figures {
     let profile = seen.file.profile();
     let Some(dump) = profile.monitor_dumps().next_back() else { return Figures::new() };
     let name = |thread: &ThreadSerial| thread_name(profile, *thread).to_owned();
-    let threads = dump.threads.iter().map(|status| {
-        let state = format!("{:?}", status.state);
-        (format!("status of {}", name(&status.thread)), state)
-    });
-    let threads = threads.filter(|(name, _)| !normal || is_own(&name["status of ".len()..]));
-    let monitors = dump.monitors.iter().filter_map(|monitor| {
-        let Monitor::Java { class, .. } = monitor.monitor else { return None };
+    // What the launcher does at the end of the program is a matter of chance.
+    let is_launcher = |name: &str| ["main", "DestroyJavaVM"].contains(&name);
+    let mut figures = Vec::new();
+    for status in &dump.threads {
+        let (name, thread) = (name(&status.thread), profile.threads.get(&status.thread));
+        let lives = thread.is_some_and(|thread| !thread.ended);
+        if !normal || is_own(&name) && !is_launcher(&name) && lives {
+            let frames = profile.traces.frames_of(status.trace);
+            let place =
+                frames.iter().filter_map(|id| profile.frame(id)).find_map(|(frame, method)| {
+                    let class = profile.names.get(method.class);
+                    class.starts_with("Hprof8").then(|| format!("{class} {:?}", frame.line))
+                });
+            figures.push((format!("{:?} of {name} at {place:?}", status.state), 1));
+            figures.push(("threads".to_owned(), 1));
+        }
+    }
+    for monitor in &dump.monitors {
+        let Monitor::Java { class, .. } = monitor.monitor else { continue };
         let class = profile.names.get(class);
-        let names =
-            |threads: &[ThreadSerial]| threads.iter().map(name).collect::<Vec<_>>().join(", ");
+        let names = |threads: &[ThreadSerial]| threads.iter().map(name).collect::<Vec<_>>();
         let (enter, notify) = (&monitor.waiting_to_enter, &monitor.waiting_to_be_notified);
-        let owner = monitor.owner.as_ref().map(name).unwrap_or_default();
-        let (count, enter, notify) = (monitor.entry_count, names(enter), names(notify));
-        let what = format!("{owner} {count} times, to enter: {enter}, to be notified: {notify}");
-        (!normal || class.starts_with("Hprof8")).then(|| {
-            let kind = if owner.is_empty() { "monitor without owner" } else { "owned monitor" };
-            (format!("{kind} {class}"), what)
-        })
-    });
-    let known = |name: &str| {
-        // What the launcher does at the end of the program is a matter of chance.
-        !normal || !["status of main", "status of DestroyJavaVM"].contains(&name)
+        let owner = monitor.owner.as_ref().map(name);
+        if !normal || class.starts_with("Hprof8") && owner.is_some() {
+            let (count, enter, notify) = (monitor.entry_count, names(enter), names(notify));
+            let what =
+                format!("{owner:?} {count} times, to enter {enter:?}, to be notified {notify:?}");
+            figures.push((format!("monitor {class}: {what}"), 1));
+        }
+    }
+    figures.push(("dumps".to_owned(), profile.monitor_dumps().count() as u64));
+    summed(figures.into_iter())
+}
+
+/// The settings, and the tags of records in their order, with the groups in heap dumps.
+fn records(seen: &Seen, normal: bool) -> Figures {
+    let (mut figures, mut kinds) = (Figures::new(), Vec::new());
+    let mut add = |kind: String| {
+        if !normal || !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
     };
-    threads.chain(monitors).filter(|(name, _)| known(name)).collect()
+    let start = seen.bytes.iter().position(|byte| *byte == 0).unwrap_or_default() + 13;
+    let mut left = seen.bytes.get(start..).unwrap_or_default();
+    while let Some((head, rest)) = left.split_first_chunk::<9>() {
+        let length = u32::from_be_bytes([head[5], head[6], head[7], head[8]]) as usize;
+        let (body, rest) = rest.split_at(length.min(rest.len()));
+        left = rest;
+        match head[0] {
+            CONTROL_SETTINGS => drop(figures.insert("settings".to_owned(), format!("{body:?}"))),
+            TRACE if normal && body.len() == EMPTY_TRACE => continue,
+            _ => {}
+        }
+        add(format!("{:#04x}", head[0]));
+    }
+    for dump in seen.file.profile().heap_dumps() {
+        let read = seen.file.heap(dump).records::<Error>(|record| {
+            let group = match record {
+                Record::Root(root) => match kind(root).as_str() {
+                    "ThreadObject" | "ThreadBlock" | "JniLocal" | "JavaFrame" | "NativeStack" => {
+                        "roots of threads"
+                    }
+                    _ => "other roots",
+                },
+                Record::Class(_) => "classes",
+                _ => "objects",
+            };
+            add(group.to_owned());
+            Ok(())
+        });
+        add(format!("{read:?}"));
+    }
+    figures.insert("order".to_owned(), kinds.join(", "));
+    figures
 }
 
 /// An object in a dump.
@@ -570,7 +568,7 @@ fn heap(seen: &Seen, normal: bool) -> Figures {
     };
     let read = seen.file.heap(dump).records::<Error>(&mut |record: &Record<'_>| {
         match record {
-            Record::Root(root) => roots.push((root.object, kind(&root.kind))),
+            Record::Root(root) => roots.push((root.object, kind(root))),
             Record::Class(class) => {
                 if class.name.starts_with("Hprof8") {
                     statics.extend(fields(class.statics));
@@ -639,22 +637,14 @@ fn heap(seen: &Seen, normal: bool) -> Figures {
     summed(figures.into_iter())
 }
 
-fn kind(kind: &RootKind<'_>) -> &'static str {
-    match kind {
-        RootKind::Unknown => "unknown",
-        RootKind::JniGlobal { .. } => "JNI global",
-        RootKind::JniLocal(_) => "JNI local",
-        RootKind::JavaFrame(_) => "Java frame",
-        RootKind::NativeStack(_) => "native stack",
-        RootKind::StickyClass { .. } => "system class",
-        RootKind::ThreadBlock(_) => "thread block",
-        RootKind::MonitorUsed => "monitor",
-        RootKind::ThreadObject { .. } => "thread",
-    }
+fn kind(root: &Root<'_>) -> String {
+    let shown = format!("{:?}", root.kind);
+    shown.chars().take_while(char::is_ascii_alphabetic).collect()
 }
 
 fn sections(seen: &Seen, normal: bool) -> Figures {
-    let begun = seen.text.lines().filter_map(|line| Some(line.split_once(" BEGIN")?.0));
+    let text = String::from_utf8_lossy(&seen.bytes);
+    let begun = text.lines().filter_map(|line| Some(line.split_once(" BEGIN")?.0));
     let begun = begun.filter(|name| !normal || *name != "MONITOR TIME");
     begun.enumerate().map(|(n, name)| (n.to_string(), name.to_owned())).collect()
 }
