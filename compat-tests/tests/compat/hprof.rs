@@ -43,7 +43,6 @@ cases![
     a_dump_of_a_program_that_dies_of_memory,
     a_dump_during_another_one,
     a_file_that_cannot_be_written,
-    a_full_disk.only(17),
     a_front_end,
     a_front_end_that_goes_away,
     a_front_end_that_ends_the_program.only(17),
@@ -721,19 +720,6 @@ fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
     has_the_chain(&read(&file)?, outcome.expects.one("expect")?.int("kept")?)
 }
 
-fn a_full_disk(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Profiled")?.argument("objects");
-    let outcome = with_hprof(java, "heap=all,cpu=samples,format=b,file=/dev/full")?.run()?;
-    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
-    let said: Vec<_> = outcome.stderr.lines().filter(|l| l.contains("HPROF ERROR")).collect();
-    let why = "No space left on device (os error 28)";
-    equal(
-        "lines",
-        said,
-        [format!("HPROF ERROR: cannot write /dev/full: {why}; the program continues")],
-    )
-}
-
 /// Returns a program with HPROF that has connected to this front end.
 fn connected(vm: &Vm<'_>, work: &str, options: &str) -> Result<(Running, TcpStream), String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
@@ -874,16 +860,6 @@ fn bad_options(vm: &Vm<'_>) -> Result<(), String> {
         TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).map_err(|e| e.to_string())?;
     let net = format!("net={closed}");
     for (options, error) in [
-        (
-            "cpu=sample",
-            "hprof option error: cpu option value must be y|samples|wall|times|old (cpu=sample)"
-                .to_owned(),
-        ),
-        (
-            "format=b,monitor=y",
-            "hprof option error: monitor=y is not supported with format=b (format=b,monitor=y)"
-                .to_owned(),
-        ),
         (
             "file=x.html",
             "hprof option error: file=x.html is made by 'jvmpi report FILE' (file=x.html)"
