@@ -122,12 +122,19 @@ public class Hprof8 {
         }
     }
 
+    /** Takes the same CPU time per unit, also beside load. JDK 8 can stop a loop over a long. */
+    static void spin(int units) {
+        long sum = 0;
+        for (long i = 0; i < units * 1000000L; i++) sum += i * 31L ^ sum;
+        sink += sum;
+    }
+
     static void seventy() {
-        work(7);
+        spin(7);
     }
 
     static void thirty() {
-        work(3);
+        spin(3);
     }
 
     static void shares() {
