@@ -25,8 +25,11 @@ pub fn with(packages: &[&str]) -> Result<Command, String> {
     Ok(python)
 }
 
-/// Returns the folder of a package and of those that it depends on.
-fn folder(package: &str) -> Result<PathBuf, String> {
+/// Returns the folder of a package and of those that it depends on. Programs are in its folder `bin`.
+///
+/// # Errors
+/// Fails if `pip` cannot install the package.
+pub fn folder(package: &str) -> Result<PathBuf, String> {
     let all = jdk::cache().with_file_name("python");
     fs::create_dir_all(&all).map_err(|e| format!("{}: {e}", all.display()))?;
     let _lock = jdk::lock(&all.join(".lock"))?;

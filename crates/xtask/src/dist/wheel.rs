@@ -10,7 +10,7 @@ use compat_tests::{python, text, workspace_root};
 use crate::product::{self, Content, DOCUMENTATION, VERSION, run};
 
 /// The tool that packs wheels.
-const WHEEL: &str = "wheel==0.48.0";
+pub const WHEEL: &str = "wheel==0.48.0";
 
 /// The files of the tree in the wheel. pip installs `scripts` in `bin` and `data` in the root of an environment.
 const FILES: [(&str, &str); 5] = [
