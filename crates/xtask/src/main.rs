@@ -55,8 +55,8 @@ const COMMANDS: [Command; 17] = [
         run: conformance::run,
     },
     Command {
-        usage: "bench NAME|all [JDK...] [--json FILE] | --compare OLD NEW",
-        about: "run benchmarks, or compare the files of two runs; without a name, list the benchmarks",
+        usage: "bench [NAME|all [JDK...]]",
+        about: "run benchmarks; without a name, list them",
         run: bench::run,
     },
     Command {

@@ -9,7 +9,6 @@ use compat_tests::text;
 use super::comparison::{Figure, Side, compare};
 use super::floor;
 use super::program::{self, Printed};
-use super::rows;
 
 const ROUNDS: usize = 3;
 
@@ -22,14 +21,14 @@ const LIVE: &str = "500_000";
 
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     for threads in THREADS {
-        rows::section(&format!("{threads} threads"));
+        println!(" {threads} threads");
         let program = ["AllocWork", OBJECTS, threads];
         let run = |agent: &Agent| work(jdk, agent, &[], &program)?.numbers(&["ns_per_op="]);
         let agents = agents(jdk, &["tag", "tag+class"], "4")?;
         let ns = Figure { name: "allocation, ns", digits: 1, cost: true };
         compare(&[ns], &sides(&agents, run), ROUNDS)?;
     }
-    rows::section(&format!("{LIVE} live objects"));
+    println!(" {LIVE} live objects");
     let program = ["AllocWork", OBJECTS, "1", LIVE];
     let run = |agent: &Agent| pauses(&work(jdk, agent, &["-Xlog:gc:stdout"], &program)?.stdout);
     let figures = [

@@ -5,8 +5,6 @@
 
 use std::fmt::Write as _;
 
-use super::rows;
-
 /// One side of a comparison: its name, and a function that runs it and returns its figures.
 pub struct Side<'a> {
     pub name: &'a str,
@@ -54,9 +52,6 @@ pub fn compare(figures: &[Figure], sides: &[Side<'_>], rounds: usize) -> Result<
                 let _ = write!(line, "{}", difference(least(values), least(base), digits));
             }
             println!("{line}");
-            let is_compared = figure.cost && !std::ptr::eq(values, base);
-            let base = is_compared.then(|| median(base));
-            rows::add(figure.name, side.name, median(values), least(values), base);
         }
     }
     println!("  ({rounds} alternating runs)");

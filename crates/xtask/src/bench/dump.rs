@@ -7,7 +7,7 @@ use compat_tests::jdk::Jdk;
 use compat_tests::{build, text};
 
 use super::comparison::{Figure, Side, compare};
-use super::{floor, program, rows};
+use super::{floor, program};
 
 /// The numbers of objects, each with its number of runs.
 const HEAPS: [(&str, usize); 3] = [("500_000", 7), ("2_000_000", 5), ("8_000_000", 3)];
@@ -26,7 +26,7 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
         Figure { name: "the VM's own dump, s", digits: 3, cost: false },
     ];
     for (objects, rounds) in HEAPS {
-        rows::section(&format!("{objects} objects"));
+        println!(" {objects} objects");
         let work = |option: &str| walk(jdk, option, &classes, objects);
         let sides = [
             Side { name: "floor", run: Box::new(|| work(&floor)) },

@@ -8,7 +8,7 @@ use compat_tests::{build, text};
 
 use super::comparison::{Figure, Side, compare};
 use super::idle::{STARTED, start_up};
-use super::{floor, program, rows};
+use super::{floor, program};
 
 /// The number of rounds; the sides take turns.
 const ROUNDS: usize = 5;
@@ -28,7 +28,7 @@ const THREADS: [&str; 3] = ["1", "2", "4"];
 
 pub fn run(jdk: &Jdk) -> Result<(), String> {
     for threads in THREADS {
-        rows::section(&format!("{threads} threads"));
+        println!(" {threads} threads");
         calls(jdk, threads)?;
         constructors(jdk, threads)?;
     }

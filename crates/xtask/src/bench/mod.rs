@@ -9,15 +9,12 @@ mod alloc;
 mod comparison;
 mod dump;
 mod floor;
-mod hprof;
 mod idle;
 mod methods;
 mod monitors;
 mod program;
 mod programs;
-mod rows;
 mod sampling;
-mod thread_time;
 mod trace;
 
 /// A benchmark, which runs on one JDK at a time.
@@ -35,11 +32,6 @@ const BENCHES: &[Bench] = &[
     },
     Bench { name: "dump", about: "heap dumps of up to eight million objects", run: dump::run },
     Bench {
-        name: "hprof",
-        about: "real programs with HPROF, compared with JFR and with agents that only count",
-        run: hprof::run,
-    },
-    Bench {
         name: "idle",
         about: "startup and computation with an agent that enables nothing, or has disabled everything",
         run: idle::run,
@@ -52,7 +44,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "programs",
-        about: "CPU time and memory of real programs with events",
+        about: "CPU time and memory of real programs with events, HPROF and JFR",
         run: programs::run,
     },
     Bench {
@@ -63,23 +55,13 @@ const BENCHES: &[Bench] = &[
     Bench { name: "trace", about: "recording and replaying method events", run: trace::run },
 ];
 
-/// Runs the benchmark named first, or `all`, on the JDKs named after it or on all installed ones. `--json FILE` also
-/// writes the results into a file. `--compare OLD NEW` compares two such files.
+/// Runs the benchmark named first, or `all`, on the JDKs named after it or on all installed ones.
 pub fn run(arguments: &[String]) -> Result<(), String> {
-    if let [option, old, new] = arguments
-        && option == "--compare"
-    {
-        return rows::compare(old, new);
-    }
-    let Some((name, rest)) = arguments.split_first() else {
+    let Some((name, features)) = arguments.split_first() else {
         for Bench { name, about, .. } in BENCHES {
             println!("{name:<10} {about}");
         }
         return Ok(());
-    };
-    let (features, file) = match rest {
-        [features @ .., option, file] if option == "--json" => (features, Some(file)),
-        features => (features, None),
     };
     let is_chosen = |bench: &&Bench| name == "all" || bench.name == name;
     let benches: Vec<_> = BENCHES.iter().filter(is_chosen).collect();
@@ -93,9 +75,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     };
     for bench in benches {
         for jdk in &jdks {
-            rows::begin(bench.name, &jdk.version);
+            println!("{} on JDK {}", bench.name, jdk.version);
             (bench.run)(jdk)?;
         }
     }
-    file.map_or(Ok(()), |file| rows::write(file))
+    Ok(())
 }
