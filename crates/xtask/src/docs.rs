@@ -8,6 +8,7 @@ use std::process::Command;
 use compat_tests::{target_dir, workspace_root};
 use jvmpi_conformance::document;
 use jvmpi_conformance::manifest::Manifest;
+use jvmpi_layers::check::rules;
 
 use crate::cross;
 
@@ -85,9 +86,7 @@ fn prepare() -> Result<PathBuf, String> {
             }
         }
         moved += rest;
-        if file == "docs/reference/conformance.md" {
-            moved += &document::tables(&Manifest::of_the_suite());
-        }
+        moved += &generated(&file);
         fs::write(&to, moved).map_err(|e| format!("{}: {e}", to.display()))?;
     }
     let summary = source.join("SUMMARY.md");
@@ -98,6 +97,15 @@ fn prepare() -> Result<PathBuf, String> {
     }
     fs::write(&summary, text).map_err(|e| e.to_string())?;
     Ok(source)
+}
+
+/// Returns the part of a page that is generated. The site and an installation have it.
+pub fn generated(page: &str) -> String {
+    match page {
+        "docs/reference/checks.md" => rules::document(),
+        "docs/reference/conformance.md" => document::tables(&Manifest::of_the_suite()),
+        _ => String::new(),
+    }
 }
 
 /// Returns the place of a file of the workspace in the site. The page of a folder is its index.
@@ -273,25 +281,12 @@ mod tests {
     }
 
     #[test]
-    fn links_in_code_do_not_count() {
+    fn links_outside_code_are_found_resolved_and_formed() {
         let page = "[a](b.md#c) `[x](y)` [`d`](e)\n```\n[f](g)\n```\n![h](i.png)";
         assert_eq!(links(page), ["b.md#c", "e", "i.png"]);
-    }
-
-    #[test]
-    fn relative_links_are_resolved_and_formed() {
         assert_eq!(resolve("docs/howto/a.md", "../../README.md"), "README.md");
-        assert_eq!(resolve("docs/howto/a.md", ""), "docs/howto/a.md");
         assert_eq!(relative("howto/a.md", "project/README.md"), "../project/README.md");
-        assert_eq!(relative("project/README.md", "howto/a.md"), "../howto/a.md");
         assert_eq!(relative("howto/a.md", "howto/b.md"), "b.md");
-    }
-
-    #[test]
-    fn headings_have_the_anchors_of_code_hosts() {
-        let page = "# A `B` (1)\n## C: [d](e.md), f\n## a b 1\n```\n# no\n```";
-        let expected = ["a-b-1", "a-b-1-1", "c-d-f"].map(String::from);
-        assert_eq!(anchors_of(page), BTreeSet::from(expected));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The rules: one table, from which `docs/reference/checks.md` is made.
+//! The rules: one table, which the site and an installation have at the end of `docs/reference/checks.md`.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Returns the anchor of the rule in `docs/reference/checks.md`.
+    /// Returns the anchor of the rule in that page.
     #[must_use]
     pub fn anchor(&self) -> String {
         self.id.replace('/', "")
@@ -186,10 +186,10 @@ rules! {
         "Pass a number that the specification of the function allows.";
 }
 
-/// Returns the text of `docs/reference/checks.md`.
+/// Returns the rules as they stand below `docs/reference/checks.md` in the site and in an installation.
 #[must_use]
 pub fn document() -> String {
-    let mut text = String::from(BEGINNING);
+    let mut text = String::new();
     for rule in RULES {
         let Rule { id, text: what, remedy, .. } = rule;
         let _ = write!(text, "\n## {id}\n\n{what}\n\n**Do**: {remedy}\n");
@@ -197,54 +197,9 @@ pub fn document() -> String {
     text
 }
 
-const BEGINNING: &str = "\
-# Checked mode
-
-`JVMPI_OPTIONS=check=on` checks that an agent keeps the rules of JVMPI, as `-Xcheck:jni` does for native code. An agent that
-breaks a rule may work here today and hang on another machine.
-
-```
-$ JVMPI_OPTIONS=check=on java -agentpath:libjvmpi.so=libagent.so Main
-[jvmpi] check: raw-monitor/exit-not-owner: A thread leaves a raw monitor that it does not own. The data that
-the monitor protects is not protected.
-    what:  RawMonitorExit(\"_lock\" 0x7f10c8001230) in METHOD_ENTRY
-    where: #0 leave+0x1f (libagent.so+0x12af)
-           #1 on_method_entry+0x2c (libagent.so+0x1330)
-           #2 notify+0x51 (libagent.so+0x1402)
-    do:    Leave it on the thread that entered it, once for each RawMonitorEnter.
-    see:   RawMonitorExit in the specification, and docs/reference/checks.md#raw-monitorexit-not-owner
-```
-
-- Each place in the agent is reported once; at the end one line has the number of occurrences. `see` names the section of the
-  specification.
-- `check=abort` ends the process by SIGABRT after the first, for a debugger or a core file.
-- Functions are named if the library has a symbol table; `addr2line -e libagent.so 0x12af` prints the line if it has debugging
-  information.
-- The setting can apply to [one agent](options.md#jvmpi_config).
-- Only the executed code of the agent is checked: use all its features.
-- When it is off, it costs nothing; otherwise [8 ns an event and 10 MB](../explanation/accuracy-and-overhead.md#other-modes).
-
-To find late reads, events are copied into pages that are readable only while the handler runs. So SIGSEGV gets another
-handler in front of the VM's, and `-Xcheck:jni` warns about it. After 256 MB of events, later ones are not copied.
-
-Not checked are: `malloc`, stdio and other locks while threads are suspended; calls of JNI (`-Xcheck:jni` checks them); late
-reads of heap dumps, monitor dumps and class files; buffers that are too small (use AddressSanitizer).
-
-";
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_documentation_is_made_from_the_rules() {
-        let written = include_str!("../../../../docs/reference/checks.md");
-        assert_eq!(
-            written,
-            document(),
-            "make it anew: cargo run -p jvmpi-layers --example checks > docs/reference/checks.md"
-        );
-    }
 
     #[test]
     fn names_are_unique_and_texts_are_sentences() {

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use compat_tests::machine::Machine;
 use compat_tests::workspace_root;
 
+use crate::docs;
+
 pub use build::{Anywhere, Build, COMMIT, VERSION, commit, run, time, usual_linker};
 use components::Components;
 pub use glibc::{OLDEST_GLIBC, newest_glibc, version};
@@ -188,8 +190,13 @@ fn documentation() -> Result<Vec<File>, String> {
     for directory in parts.chain(others) {
         for name in names_in(&root.join(&directory))? {
             let path = format!("{directory}/{name}");
-            if root.join(&path).is_file() {
-                files.push(data(&format!("{DOCUMENTATION}/{path}"), &root.join(&path)));
+            let (file, generated) = (root.join(&path), docs::generated(&path));
+            if file.is_file() && generated.is_empty() {
+                files.push(data(&format!("{DOCUMENTATION}/{path}"), &file));
+            } else if file.is_file() {
+                let page = fs::read_to_string(&file).map_err(|e| format!("{path}: {e}"))?;
+                let content = Content::Text(page + &generated);
+                files.push(File { path: format!("{DOCUMENTATION}/{path}"), content });
             }
         }
     }
@@ -205,10 +212,6 @@ fn names_in(directory: &Path) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
-
-    use crate::docs;
-
     #[test]
     fn installed_pages_link_to_installed_files() {
         let files = documentation().unwrap();
