@@ -1,5 +1,5 @@
-//! Runs the commands of README.md on a fresh Debian, once with only Rust and the sources, once with only a JDK and the
-//! files of a release. They must lead to a profile, and every missing tool must be reported in one line.
+//! Runs the commands of README.md on a fresh Debian with only Rust and the sources. They must lead to a profile, and every
+//! missing tool must be reported in one line. The test `dist` installs the files of a release.
 
 mod harness;
 
@@ -15,12 +15,9 @@ use harness::{Case, Result, run};
 
 const TOOLS: &[&str] = &["debootstrap", "unshare", "git"];
 
-const CASES: [Case; 3] = [
-    ("a_profile_from_the_sources", TOOLS, a_profile_from_the_sources),
-    ("a_profile_from_each_file", TOOLS, || a_profile_from_each_file("bookworm")),
-    // Its glibc still has separate libraries such as libpthread.
-    ("a_profile_from_each_file_on_debian_11", TOOLS, || a_profile_from_each_file("bullseye")),
-];
+const CASES: [Case; 1] = [("a_profile_from_the_sources", TOOLS, a_profile_from_the_sources)];
+/// The release of Debian.
+const RELEASE: &str = "bookworm";
 
 /// The maximum CPU time to the first profile, including all commands before it and those that fail.
 const PATIENCE: Duration = Duration::from_secs(2 * 60);
@@ -65,44 +62,6 @@ fn a_profile_from_the_sources() -> Result {
     machine.was_in_time()
 }
 
-/// The beginnings of the commands of README.md that install a file of a release, what makes each work on a bare Debian,
-/// and what removes jvmpi again.
-const INSTALLATIONS: [[&str; 3]; 4] = [
-    ["apt install ", "true", "apt-get remove jvmpi libjvmpi1"],
-    ["install ", "true", "rm /usr/local/bin/jvmpi"],
-    ["pip install ", "apt-get install python3-venv; python3 -m venv /venv", "rm -r /venv"],
-    ["tar ", "true", "true"],
-];
-
-fn a_profile_from_each_file(release: &str) -> Result {
-    let machine = Machine::with_files(release)?;
-    let readme = readme()?;
-    let record = readme.lines().find(|line| line.starts_with("jvmpi record "));
-    let Some((record, _)) = record.and_then(|line| line.split_once(" -jar ")) else {
-        return Err("README.md has no `jvmpi record` command with -jar".into());
-    };
-    let record = format!("{record} -cp /classes Tasks");
-
-    machine.runs("apt-get update")?;
-    for [start, before, after] in INSTALLATIONS {
-        let install = readme.lines().find(|line| line.starts_with(start));
-        let install = install.ok_or_else(|| format!("README.md has no command {start}"))?;
-        machine.runs(before)?;
-        machine.runs(&format!("cd /files; {install}"))?;
-        machine.lacks(&record, "java: there is no such program")?;
-        machine.runs(&format!("PATH=$PATH:/jdk/bin; {record}"))?;
-        machine.has("src/report.html", "Tasks")?;
-        machine.runs("rm report.html")?;
-        machine.runs(after)?;
-    }
-    // Starts HPROF the way agents of JVMPI's time were started.
-    machine.runs(
-        "/jdk/bin/java -agentpath:/opt/jvmpi/lib/libjvmpi.so=hprof:heap=sites,file=sites.txt -cp /classes Tasks",
-    )?;
-    harness::shows_all_tasks(&machine.directory.join("upper/src/sites.txt"))?;
-    machine.was_in_time()
-}
-
 /// A root directory with Debian, in which `/src` is the working directory.
 struct Machine {
     /// The directory with the changes to the root (the overlay's upper layer).
@@ -115,12 +74,12 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(release: &str) -> Result<Self> {
-        let directory = harness::scratch("fresh", release)?;
-        let debian = jdk::cache().with_file_name(format!("debian-{release}"));
+    fn new() -> Result<Self> {
+        let directory = harness::scratch("fresh", RELEASE)?;
+        let debian = jdk::cache().with_file_name(format!("debian-{RELEASE}"));
         if !debian.is_dir() {
             let new = harness::scratch("fresh", "debian")?;
-            run(Command::new("debootstrap").args(["--variant=minbase", release]).arg(&new))?;
+            run(Command::new("debootstrap").args(["--variant=minbase", RELEASE]).arg(&new))?;
             run(Command::new("mv").arg(&new).arg(&debian))?;
         }
         for path in ["upper/src", "upper/etc", "work", "root"].map(|path| directory.join(path)) {
@@ -143,7 +102,7 @@ impl Machine {
 
     /// Creates a root with Rust in `/rust` and the sources in `/src`.
     fn with_sources() -> Result<Self> {
-        let mut machine = Self::new("bookworm")?;
+        let mut machine = Self::new()?;
         let mut rustc = Command::new("rustc");
         let [rust, _] = run(rustc.args(["--print", "sysroot"]).current_dir(workspace_root()))?;
         machine.sees(PathBuf::from(rust.trim()), "rust")?;
@@ -157,23 +116,6 @@ impl Machine {
         let to = format!("{}/", text(&machine.directory.join("upper/src"))?);
         sources.args(["checkout-index", "--all", "--prefix", &to]);
         run(sources.current_dir(workspace_root()))?;
-        Ok(machine)
-    }
-
-    /// Creates a root with the files of a release in `/files`, a JDK in `/jdk` and the examples' classes in `/classes`.
-    fn with_files(release: &str) -> Result<Self> {
-        let mut machine = Self::new(release)?;
-        machine.sees(harness::newest_jdk()?.home, "jdk")?;
-        machine.sees(PathBuf::from(harness::example_classes()?), "classes")?;
-        let files = match env::var_os(harness::GIVEN) {
-            Some(given) => workspace_root().join(given),
-            None => {
-                let [made, _] = run(&mut harness::xtask(&["dist"]))?;
-                let archive = made.lines().next().ok_or("dist has made nothing")?;
-                PathBuf::from(archive).with_file_name("")
-            }
-        };
-        machine.sees(files, "files")?;
         Ok(machine)
     }
 
@@ -198,10 +140,7 @@ impl Machine {
         let mut unshare = Command::new("unshare");
         unshare.args(["--mount", "sh", "-e", "-c", &script]).env_clear();
         unshare.env("LINE", format!("cd /src\n{line}"));
-        unshare.env(
-            "PATH",
-            "/rust/bin:/venv/bin:/opt/jvmpi/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        );
+        unshare.env("PATH", "/rust/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
         unshare.env("HOME", "/root").env("DEBIAN_FRONTEND", "noninteractive");
         // The crates come from the mounted registry.
         unshare.env("CARGO_HOME", "/cargo").env("CARGO_NET_OFFLINE", "true");
