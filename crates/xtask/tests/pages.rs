@@ -14,11 +14,10 @@ use compat_tests::jdk::{self, Jdk};
 use compat_tests::{text, workspace_root};
 use harness::{Case, Result, run};
 
-const CASES: [Case; 21] = [
+const CASES: [Case; 20] = [
     ("readme", &[], || page("README.md", &[blocks])),
     ("profile_your_program", &[], || page("docs/tutorial/profile-your-program.md", &[blocks])),
     ("run_your_old_agent", &[], || page("docs/tutorial/run-your-old-agent.md", &[blocks])),
-    ("load_an_agent", &[], || page("docs/howto/load-an-agent.md", &[blocks])),
     ("attach", &[], || page("docs/howto/attach.md", &[blocks])),
     ("containers", &[], || page("docs/howto/containers.md", &[blocks])),
     ("containers_run_commands_that_exist", &[], containers_run_commands_that_exist),
@@ -102,6 +101,7 @@ impl Machine {
         fs::write(self.folder.join("start.sh"), "#!/bin/sh\nexec java -jar app.jar\n")
             .map_err(error)?;
         for (source, copy) in [
+            ("examples/Invoices.java", "Invoices.java"),
             ("examples/agent/count.c", "foo.c"),
             ("examples/agent/count.c", "count.c"),
             ("examples/agent/sampler.c", "sampler.c"),

@@ -16,7 +16,7 @@ use harness::{Case, Result, run, xtask};
 
 const CASES: [Case; 9] = [
     ("exported_symbols", &["nm", "readelf"], exported_symbols),
-    ("listings_of_the_tutorial_are_in_the_examples", &[], listings_of_the_tutorial),
+    ("listings_of_the_tutorials_are_in_the_examples", &[], listings_of_the_tutorials),
     ("agents_by_make", &["make", "pkg-config", "c++"], agents_by_make),
     ("agents_by_cmake", &["cmake", "c++"], agents_by_cmake),
     ("agents_by_meson", &["meson", "ninja", "pkg-config", "c++"], agents_by_meson),
@@ -66,10 +66,14 @@ fn exported_symbols() -> Result {
     }
 }
 
-/// Checks that the tutorial shows all of `count.c`, and that its other listings are parts of the examples.
-fn listings_of_the_tutorial() -> Result {
+/// Checks that the tutorials show all of `Invoices.java` and of `count.c`, and that other listings are parts of the examples.
+fn listings_of_the_tutorials() -> Result {
     let read =
         |path: &str| fs::read_to_string(workspace_root().join(path)).map_err(|e| e.to_string());
+    let program = format!("```java\n{}```", read("examples/Invoices.java")?);
+    if !read("docs/tutorial/profile-your-program.md")?.contains(&program) {
+        return Err("Invoices.java differs from the tutorial".into());
+    }
     let page = read("docs/tutorial/write-an-agent.md")?;
     let mut listings = 0;
     for block in page.split("```").skip(1).step_by(2) {
