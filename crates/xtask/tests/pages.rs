@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use compat_tests::build::{self, RustAgent};
 use compat_tests::jdk::{self, Jdk};
-use compat_tests::{text, workspace_root};
+use compat_tests::{changes, text, workspace_root};
 use harness::{Case, Result, run};
 
 const CASES: [Case; 20] = [
@@ -51,8 +51,20 @@ const THINGS: [&str; 4] = ["PID", "libfoo.so", "/opt/", "Main"];
 /// The placeholders for the process ID of a running program.
 const RUNNING: [&str; 2] = ["PID", "4711"];
 
+/// The pages, and the programs whose options and messages they name.
+const PATHS: [&str; 8] = [
+    "README.md",
+    "docs",
+    "examples",
+    "crates/cli",
+    "crates/hprof",
+    "crates/settings",
+    "shim/src/load",
+    "crates/xtask/tests",
+];
+
 fn main() -> ExitCode {
-    harness::run_all(&CASES, |_| None)
+    harness::run_all(&CASES, |_| changes::unchanged(&PATHS))
 }
 
 /// The environment that all pages assume.
