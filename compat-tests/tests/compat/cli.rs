@@ -13,6 +13,8 @@ use std::thread;
 use std::time::Duration;
 
 use compat_tests::jdk::Gc;
+use compat_tests::machine::Machine;
+use compat_tests::report::Report;
 use compat_tests::run::{Outcome, Running, Vm};
 use compat_tests::{build, hung, text};
 use flate2::read::GzDecoder;
@@ -26,51 +28,34 @@ use prost::Message as _;
 
 use crate::assert::equal;
 use crate::cases;
-use crate::hprof::{has_waited_for_locks, is_of_parking, unfinished};
 use crate::internals;
 
 cases![
     run_gives_java_the_agent,
     run_gives_a_script_the_agent,
-    run_is_the_program,
-    run_refuses_what_is_no_agent,
     run_attaches,
-    run_attaches_after_an_upgrade.only(17),
     run_prints_why_it_cannot_attach,
-    run_names_the_owner_of_a_foreign_jvm,
     doctor_lists_what_works.on_every_jdk(),
     doctor_tests_the_internals_of_an_unknown_version.only(25),
     record_joins_calls_that_took_hardly_any_time,
-    record_profiles_a_program,
-    record_shows_locks,
     record_shows_elapsed_time,
     record_shows_samples_over_time,
-    record_passes_signals_on,
     record_writes_a_file_for_each_jvm_of_a_script,
     record_attaches_for_a_while.on_every_jdk(),
     record_waits_for_a_jvm_that_is_starting.on_every_jdk(),
     record_that_is_killed_leaves_its_last_snapshot,
     commands_end_though_a_jvm_does_not_answer,
-    record_ends_though_its_jvm_is_stopped,
     record_attaches_until_it_is_stopped,
-    record_ends_as_the_program,
     record_keeps_the_last_snapshot_of_a_killed_jvm,
     record_pushes_what_is_new_of_each_jvm.only(17),
     record_fails_if_nothing_is_whole.only(17),
     record_admits_jvms_alone.only(17),
     record_admits_a_jvm_while_strangers_hold_connections.only(17),
-    second_recording_of_a_jvm_is_refused.only(17),
-    record_does_not_call_a_dead_jvm_detached.only(17),
-    record_shows_nobody_the_secret.only(17),
     record_forgets_what_has_ended.since(17),
-    recording_of_calls_rewrites_classes_twice.since(17),
     record_says_that_there_are_too_many_stacks.only(17),
-    record_says_why_there_is_nothing,
     top_shows_the_hottest_method,
     heap_dump_has_the_objects_of_the_program.on_every_gc(),
     heap_prints_why_there_is_no_dump.only(17),
-    heap_can_be_interrupted.only(17),
-    heap_of_openj9_is_refused.only(17),
     record_dumps_the_heap_at_the_end_of_the_program.on_every_gc(),
     record_dumps_the_heap_of_a_program_that_is_ended,
     record_dumps_the_heap_of_a_jvm_that_continues,
@@ -92,12 +77,16 @@ fn events_agent(vm: &Vm<'_>) -> Result<String, String> {
     Ok(format!("{}:events=42", text(&agent)?))
 }
 
+/// The started process becomes the JVM: it gets the signals, and its exit status is that of the command.
 fn run_gives_java_the_agent(vm: &Vm<'_>) -> Result<(), String> {
     let agent = events_agent(vm)?;
-    let java = vm.java("Hello")?.argument("run");
     let arguments = ["run", "--setting", "names=slash", &agent, "--"];
-    let outcome = java.behind_jvmpi(&arguments)?.run()?;
-    equal("output", outcome.stdout.as_str(), "hello run\n")?;
+    let mut java = vm.java("Wait")?.behind_jvmpi(&arguments)?.start()?;
+    java.wait_for("ready")?;
+    let executable = fs::read_link(format!("/proc/{}/exe", java.process()));
+    let is_java = executable.is_ok_and(|executable| executable == vm.jdk.java());
+    ensure!(is_java || Machine::this().emulator().is_some(), "the process runs another program");
+    let outcome = java.finish(0)?;
     equal("standard error", outcome.stderr.as_str(), "")?;
     outcome.report().find("class_load", "name", "java/lang/Object").map(|_| ())
 }
@@ -112,40 +101,27 @@ fn run_gives_a_script_the_agent(vm: &Vm<'_>) -> Result<(), String> {
     outcome.report().find("class_load", "name", "java.lang.Object").map(|_| ())
 }
 
-/// The started process becomes the JVM: it gets the signals, and its exit status is that of the command.
-fn run_is_the_program(vm: &Vm<'_>) -> Result<(), String> {
-    let agent = events_agent(vm)?;
-    let mut java = vm.java("Wait")?.behind_jvmpi(&["run", &agent, "--"])?.start()?;
-    java.wait_for("ready")?;
-    let executable = fs::read_link(format!("/proc/{}/exe", java.process()));
-    equal("executable", executable.map_err(|e| e.to_string())?, vm.jdk.java())?;
-    java.finish(0).map(|_| ())
-}
-
-fn run_refuses_what_is_no_agent(vm: &Vm<'_>) -> Result<(), String> {
-    let library = build::agent("no_onload")?;
-    let java = vm.java("Hello")?;
-    let outcome = java.behind_jvmpi(&["run", text(&library)?, "--"])?.run_to(125)?;
-    equal("output", outcome.stdout.as_str(), "")?;
-    let refusal = format!("jvmpi: error: {} does not export JVM_OnLoad", text(&library)?);
-    ensure!(outcome.stderr.starts_with(&refusal), "{}", outcome.stderr);
-    equal("lines", outcome.stderr.lines().count(), 1)
-}
-
+/// An upgrade replaces the library's file, while a JVM has the old one loaded. The settings of a JVM do not change after
+/// it has loaded the library.
 fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
-    let agent = build::agent("events")?;
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    let (pid, agent) = (java.process(), format!("{}:events=33+42,a b", text(&agent)?));
-    let run = |settings: &[&str]| {
-        let pid_text = pid.to_string();
-        let arguments = [&["run", "--pid", &pid_text], settings, &[&agent]].concat();
-        jvmpi(Some(pid), &arguments)
+    let libjvmpi = empty_directory(vm, "upgraded")?.join("libjvmpi.so");
+    let agent = text(&build::agent("events")?)?.to_owned();
+    let java = ready(vm, "Wait")?;
+    let pid = java.process().to_string();
+    let run = |settings: &[&str], events: &str| {
+        let _ = fs::remove_file(&libjvmpi);
+        fs::copy(build::shim()?, &libjvmpi).map_err(|e| e.to_string())?;
+        let agent = format!("{agent}:events={events},a b");
+        let mut run = jvmpi_command(&[&["run", "--pid", &pid], settings, &[&agent]].concat())?;
+        hung::output(run.env("JVMPI_LIBRARY", &libjvmpi), Some(java.process()))
     };
-    let said = run(&["--setting", "names=slash", "--setting", "ids=32bit"])?;
-    equal("output", said.as_str(), "")?;
-    // The settings of a JVM do not change after it has loaded the library.
-    ensure!(run(&["--setting", "names=dot"]).is_err(), "other settings were taken");
+    let slash = ["--setting", "names=slash", "--setting", "ids=32bit"];
+    for (settings, events) in [(&slash[..], "33"), (&[], "42")] {
+        let output = run(settings, events)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success() && output.stdout.is_empty(), "{events}: {said}");
+    }
+    ensure!(!run(&["--setting", "names=dot"], "42")?.status.success(), "other settings were taken");
     let outcome = java.finish(0)?;
     equal("output of the program", outcome.stdout.as_str(), "ready\ndone\n")?;
     let refused = "names=dot: this JVM has loaded libjvmpi.so before";
@@ -155,91 +131,60 @@ fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn run_prints_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    let pid = java.process();
-    let process = pid.to_string();
-    let Err(refusal) = jvmpi(Some(pid), &["run", "--pid", &process, "no_such_agent"]) else {
-        return Err("an agent that is not there is loaded".into());
-    };
-    let line = format!("jvmpi: error: the JVM {process} has not loaded {}", text(&build::shim()?)?);
-    ensure!(
-        refusal.contains(&line) && refusal.contains("its standard error says why"),
-        "{refusal}"
-    );
+    let java = ready(vm, "Wait")?;
+    let pid = java.process().to_string();
+    let run = ["run", "--pid", &pid, "no_such_agent"];
+    let why = "its standard error says why";
+    refused(&run, &format!("the JVM {pid} has not loaded {}", text(&build::shim()?)?))?;
+    refused(&run, why)?;
+    // SAFETY: has no precondition. An emulator is known only to one user.
+    if unsafe { libc::geteuid() } == 0 && Machine::this().emulator().is_none() {
+        names_the_owner(&pid)?;
+    }
     let outcome = java.finish(0)?;
-    equal("lines of the shim", outcome.errors().len(), 1)?;
-    let Err(refusal) = jvmpi(None, &["run", "--pid", &process, "no_such_agent"]) else {
-        return Err("a process that has ended has loaded an agent".into());
-    };
-    ensure!(refusal.contains(&format!("there is no process {process}")), "{refusal}");
+    equal("lines of the shim", outcome.errors().len(), 2)?;
+    equal("output", outcome.stdout.as_str(), "ready\ndone\n")?;
+    refused(&run, &format!("there is no process {pid}"))?;
 
     let mut java = vm.java("Wait")?.flag("-XX:+DisableAttachMechanism").start()?;
     java.wait_for("ready")?;
-    let Err(refusal) = jvmpi(None, &["run", "--pid", &java.process().to_string(), "events"]) else {
-        return Err("a JVM that forbids it has loaded an agent".into());
-    };
-    ensure!(refusal.contains("-XX:+DisableAttachMechanism, which forbids"), "{refusal}");
-    equal("output", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+    let run = ["run", "--pid", &java.process().to_string(), "events"];
+    refused(&run, "-XX:+DisableAttachMechanism, which forbids")?;
+    ends(java)
 }
 
-/// An upgrade replaces the library's file, while a JVM has the old one loaded.
-fn run_attaches_after_an_upgrade(vm: &Vm<'_>) -> Result<(), String> {
-    let libjvmpi = vm.file("upgraded").join("libjvmpi.so");
-    let directory = libjvmpi.parent().ok_or("no directory")?;
-    fs::create_dir_all(directory).map_err(|e| e.to_string())?;
-    let install = || {
-        let _ = fs::remove_file(&libjvmpi);
-        fs::copy(build::shim()?, &libjvmpi).map(drop).map_err(|e| e.to_string())
-    };
-    let agent = text(&build::agent("events")?)?.to_owned();
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    let pid = java.process();
-    for event in ["33", "42"] {
-        install()?;
-        let agent = format!("{agent}:events={event}");
-        let mut run = jvmpi_command(&["run", "--pid", &pid.to_string(), &agent])?;
-        let output = hung::output(run.env("JVMPI_LIBRARY", &libjvmpi), Some(pid))?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-    let outcome = java.finish(0)?;
-    let loads = outcome.report().count("class_load");
-    ensure!(loads > 0, "the second attach has not reached the agent");
-    Ok(())
-}
-
-/// Another user's JVM cannot be attached to; the line names the users who can.
-fn run_names_the_owner_of_a_foreign_jvm(vm: &Vm<'_>) -> Result<(), String> {
-    // SAFETY: has no precondition.
-    if unsafe { libc::geteuid() } != 0 {
-        println!("skipped: only root can be two users");
-        return Ok(());
-    }
+/// Another user cannot attach to the JVM; the line names the users who can.
+fn names_the_owner(pid: &str) -> Result<(), String> {
     // A directory that every user can search.
     let directory = std::env::temp_dir().join(format!("jvmpi-user-{}", std::process::id()));
     fs::create_dir_all(&directory).map_err(|e| e.to_string())?;
     let command = directory.join("jvmpi");
     fs::copy(build::command()?, &command).map_err(|e| e.to_string())?;
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    let process = java.process().to_string();
     let mut jvmpi = Command::new(&command);
-    jvmpi.args(["run", "--pid", &process, "foo"]).current_dir("/").uid(NOBODY).gid(NOBODY);
-    let output = hung::output(&mut jvmpi, Some(java.process()));
+    jvmpi.args(["run", "--pid", pid, "foo"]).current_dir("/").uid(NOBODY).gid(NOBODY);
+    let output = hung::output(&mut jvmpi, None);
     fs::remove_dir_all(&directory).map_err(|e| e.to_string())?;
-    let output = output?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output?.stderr).into_owned();
     let line = format!(
-        "jvmpi: error: process {process} belongs to root: run jvmpi as root (sudo -u root jvmpi …)\n"
+        "jvmpi: error: process {pid} belongs to root: run jvmpi as root (sudo -u root jvmpi …)\n"
     );
-    equal("standard error", said.as_ref(), line.as_str())?;
-    equal("exit status", output.status.code(), Some(1))?;
-    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+    equal("standard error", said, line)
 }
 
 /// The ID of a user that owns no files.
 const NOBODY: u32 = 65534;
+
+/// Starts a program that waits for the end of its input, and waits until it is ready.
+fn ready(vm: &Vm<'_>, class: &str) -> Result<Running, String> {
+    let mut java = vm.java(class)?.start()?;
+    java.wait_for("ready")?;
+    Ok(java)
+}
+
+/// Lets such a program end, and checks its output.
+fn ends(java: Running) -> Result<(), String> {
+    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+}
 
 /// Returns the output of `jvmpi` with these arguments, which may be about this process.
 pub fn jvmpi(partner: Option<u32>, arguments: &[&str]) -> Result<String, String> {
@@ -248,6 +193,34 @@ pub fn jvmpi(partner: Option<u32>, arguments: &[&str]) -> Result<String, String>
     let stderr = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{jvmpi:?}: {}: {stderr}", output.status);
     String::from_utf8(output.stdout).map_err(|e| e.to_string())
+}
+
+/// Waits for the end of a command. Returns its exit status and its errors.
+fn said(command: Child) -> Result<(Option<i32>, String), String> {
+    let output = command.wait_with_output().map_err(|e| e.to_string())?;
+    Ok((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+/// Runs `jvmpi`, which prints one line with this text and fails.
+fn refused(arguments: &[&str], why: &str) -> Result<(), String> {
+    let output = hung::output(&mut jvmpi_command(arguments)?, None)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(said.starts_with("jvmpi: error: ") && said.contains(why), "not `{why}`: {said}");
+    equal("lines", said.lines().count(), 1)?;
+    equal("exit status", output.status.code(), Some(1))
+}
+
+/// Starts a recording of this JVM and waits until HPROF is loaded.
+fn recording(vm: &Vm<'_>, java: &Running, more: &[&str]) -> Result<(Child, hung::Guard), String> {
+    let pid = java.process().to_string();
+    let record = [&["record", "--pid", &pid], more].concat();
+    let started = hung::start(&mut jvmpi_command(&record)?, Some(java.process()))?;
+    while !maps_hprof(&pid)? {
+        thread::sleep(TICK);
+    }
+    // The JVM serves one request after the other: when it answers this one, HPROF has been loaded.
+    java.jcmd(vm.jdk, &["VM.version"])?;
+    Ok(started)
 }
 
 fn profile(path: &Path) -> Result<profile::File, String> {
@@ -265,59 +238,21 @@ fn summary<'a>(outcome: &'a Outcome, file: &Path) -> Result<&'a str, String> {
     last.strip_prefix(start.as_str()).ok_or_else(|| format!("not `{start}`: {}", outcome.stderr))
 }
 
-fn record_profiles_a_program(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let file = vm.file("calls.txt");
-    let java = vm.java("Profiled")?.argument("calls");
-    let arguments = ["record", "--calls", "--cutoff", "0", "-o", text(&file)?, "--"];
-    let outcome = java.behind_jvmpi(&arguments)?.run()?;
-    ensure!(summary(&outcome, &file)?.ends_with(" cpu-time"), "{}", outcome.stderr);
-    equal("lines of standard error", outcome.stderr.lines().count(), 1)?;
-    let expected = outcome.expects.one("expect")?;
-    let file = profile(&file)?;
-    let profile = file.profile();
-    for method in ["outer", "inner", "recursive"] {
-        equal(method, calls_of(profile, method)?, expected.int(method)?)?;
-    }
-    Ok(())
-}
-
 /// The start of the JDK has tens of thousands of stacks, nearly all of them with hardly any time.
 fn record_joins_calls_that_took_hardly_any_time(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
-    let written = |more: &[&str]| {
-        let file = vm.file("small.txt");
-        let record = [&["record", "--calls", "-o", text(&file)?], more, &["--"]].concat();
-        vm.java("Profiled")?.argument("calls").behind_jvmpi(&record)?.run()?;
-        profile(&file)?;
-        fs::read_to_string(&file).map_err(|e| e.to_string())
-    };
-    let (joined, all) = (written(&[])?, written(&["--cutoff", "0"])?);
-    let traces = |text: &str| text.matches("\nTRACE ").count();
-    ensure!(traces(&joined) < traces(&all), "{} of {}", traces(&joined), traces(&all));
-    let frames =
-        |text: &str| text.matches(" stacks below 1/10000](<Unknown>:Unknown line)").count();
-    equal("traces for small stacks", (frames(&joined), frames(&all)), (1, 0))
+    let file = vm.file("small.txt");
+    let record = ["record", "--calls", "-o", text(&file)?, "--"];
+    let outcome = vm.java("Profiled")?.argument("calls").behind_jvmpi(&record)?.run()?;
+    ensure!(summary(&outcome, &file)?.ends_with(" cpu-time"), "{}", outcome.stderr);
+    equal("lines of standard error", outcome.stderr.lines().count(), 1)?;
+    profile(&file)?;
+    let written = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    equal("traces for small stacks", written.matches(SMALL).count(), 1)
 }
 
-/// Locks of java.util.concurrent are included, unless the user wants none.
-fn record_shows_locks(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let file = vm.file("locks.txt");
-    let record = ["record", "--locks", "-o", text(&file)?];
-    let with = |more: &[&str]| {
-        let java = vm.java("Profiled")?.argument("locks");
-        java.behind_jvmpi(&[&record[..], more, &["--"]].concat())?.run()
-    };
-    let outcome = with(&[])?;
-    ensure!(summary(&outcome, &file)?.ends_with(" monitor-time"), "{}", outcome.stderr);
-    has_waited_for_locks(&outcome, &file)?;
-    with(&["--setting", "park=off"])?;
-    let file = profile(&file)?;
-    let profile = file.profile();
-    let rows = profile.monitor_times().flat_map(|times| &times.rows);
-    equal("waits of threads that park", rows.filter(|row| is_of_parking(profile, row)).count(), 0)
-}
+/// The frame of the joined stacks.
+const SMALL: &str = " stacks below 1/10000](<Unknown>:Unknown line)";
 
 /// Returns the number of calls of a method of the program.
 fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
@@ -333,7 +268,6 @@ fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
     i64::try_from(calls.sum::<u64>()).map_err(|e| e.to_string())
 }
 
-/// Signals sent to the command reach the program, which ends in its own way and sends its profile.
 /// The program sleeps, which takes no CPU time.
 fn record_shows_elapsed_time(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
@@ -354,10 +288,7 @@ fn record_shows_samples_over_time(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("phases.html");
     let arguments = ["record", "-o", text(&file)?, "--"];
     vm.java("Phases")?.behind_jvmpi(&arguments)?.run()?;
-    let page = fs::read_to_string(&file).map_err(|e| e.to_string())?;
-    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>"));
-    let (data, _) = data.ok_or("the page has no data")?;
-    let data: serde_json::Value = serde_json::from_str(data).map_err(|e| e.to_string())?;
+    let data = data_of_page(&file)?;
     let number = |value: &serde_json::Value, at: usize| value[at].as_u64().unwrap_or(0) as usize;
     let (table, code) = (&data["tables"][0], &data["code"]);
     equal("table", table["kind"].as_str(), Some("samples"))?;
@@ -388,27 +319,14 @@ fn record_shows_samples_over_time(vm: &Vm<'_>) -> Result<(), String> {
     equal("samples over time", Some(sum), table["measures"][0]["total"][0].as_u64())
 }
 
-fn record_passes_signals_on(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let file = vm.file("ended.collapsed");
-    let java = vm.java("Busy")?.behind_jvmpi(&["record", "-o", text(&file)?, "--"])?;
-    let mut java = java.start()?;
-    java.wait_for("ready")?;
-    java.signal(libc::SIGTERM)?;
-    while !java.has_ended_with_input_open()? {
-        thread::sleep(TICK);
-    }
-    let outcome = java.finish(143)?;
-    summary(&outcome, &file).map(|_| ())
-}
-
+/// The exit status for a killed program is the one that shells use.
 fn record_writes_a_file_for_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("script.hprof");
-    let script = "\"$0\" \"$@\"; \"$0\" \"$@\"; exit 3";
+    let script = "\"$0\" \"$@\"; \"$0\" \"$@\"; kill -KILL $$";
     let java = vm.java("Hello")?.argument("twice");
     let arguments = ["record", "--alloc", "--exact", "-o", text(&file)?, "--", "sh", "-c", script];
-    let outcome = java.behind_jvmpi(&arguments)?.run_to(3)?;
+    let outcome = java.behind_jvmpi(&arguments)?.run_to(137)?;
     equal("output", outcome.stdout.as_str(), "hello twice\nhello twice\n")?;
     for name in ["script.hprof", "script-2.hprof"] {
         ensure!(profile(&vm.file(name))?.profile().sites().next().is_some(), "{name} has no sites");
@@ -420,8 +338,7 @@ fn record_writes_a_file_for_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), Stri
 fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let file = vm.file("attached.txt");
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
+    let java = ready(vm, "Wait")?;
     let process = java.process().to_string();
     let record = ["record", "-d", "0.1", "-o", text(&file)?, "--pid", &process];
     // Each round is a separate recording.
@@ -431,16 +348,16 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
         let has_monitors = file.profile().monitor_dumps().next().is_some();
         equal(what, has_monitors, what == "--locks")?;
     }
-    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+    ends(java)
 }
 
-/// A command ends at a signal, or when its time is over, even if the JVM is stopped. Another user's socket in the
-/// place of the JVM's is refused.
+/// A command ends at a signal, or when its time is over, even if the JVM is stopped. So does a recording that began
+/// before. Another user's socket in the place of the JVM's is refused.
 fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
-    let file = vm.file("never.txt");
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
+    let directory = empty_directory(vm, "never")?;
+    let [file, heap, begun] = ["p.txt", "h.hprof", "b.txt"].map(|name| directory.join(name));
+    let java = ready(vm, "Wait")?;
     let pid = java.process().to_string();
     let record = ["record", "-o", text(&file)?, "--pid", &pid];
     let agent = build::agent("idle")?;
@@ -452,36 +369,42 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
         (vec!["top", "--pid", &pid], Some(libc::SIGTERM)),
         (vec!["run", "--pid", &pid, text(&agent)?], Some(libc::SIGINT)),
     ];
+    let dump = ["heap", "-o", text(&heap)?, "--pid", &pid];
     stop(&java)?;
+    refused(&dump, "is stopped by a signal")?;
     for (command, _) in &commands {
-        let Err(refusal) = jvmpi(None, command) else {
-            return Err(format!("{command:?} says nothing of a JVM that is stopped"));
-        };
-        ensure!(refusal.contains("is stopped by a signal"), "{refusal}");
+        refused(command, "is stopped by a signal")?;
     }
     let socket = format!("/tmp/.java_pid{pid}");
     let listener = UnixListener::bind(&socket).map_err(|e| e.to_string())?;
     for (command, _) in &commands {
-        let Err(refusal) = jvmpi(None, command) else {
-            return Err(format!("{command:?} takes somebody's socket for the JVM's"));
-        };
-        ensure!(refusal.contains("is not the JVM's socket"), "{refusal}");
+        refused(command, "is not the JVM's socket")?;
     }
     drop(listener);
     fs::remove_file(&socket).map_err(|e| e.to_string())?;
     // The JVM's own socket, on which the stopped JVM does not answer.
     java.signal(libc::SIGCONT)?;
     java.jcmd(vm.jdk, &["VM.version"])?;
+    // The JVM handles one request after the other: while this one is incomplete, it does not answer.
+    let before = connections(&socket)?;
+    let incomplete = UnixStream::connect(&socket).map_err(|e| e.to_string())?;
+    let has_connected = || Ok(connections(&socket)? > before + 1);
+    ends_without_an_answer(&dump, Some(libc::SIGINT), "an incomplete request", has_connected)?;
+    drop(incomplete);
+    let (early, _guard) = recording(vm, &java, &["--every", "0.2", "-o", text(&begun)?])?;
     stop(&java)?;
     for (command, signal) in &commands {
         let before = connections(&socket)?;
         let has_connected = || Ok(connections(&socket)? > before);
         ends_without_an_answer(command, *signal, "the JVM's socket", has_connected)?;
     }
+    interrupt(&early);
+    let (_, said) = said(early)?;
+    ensure!(said.contains("is stopped by a signal") || said.contains("in time"), "{said}");
     // The JVM would execute the request after it continues.
     drop(java);
     let _ = fs::remove_file(&socket);
-    ensure!(!file.exists(), "a file without a profile is left");
+    ensure!(!file.exists() && !heap.exists(), "a file without data is left");
     Ok(())
 }
 
@@ -527,10 +450,9 @@ fn ends_without_an_answer(
         }
         thread::sleep(TICK);
     }
-    let output = child.wait_with_output().map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let (status, said) = said(child)?;
     let is_said = said.contains("interrupted before") || said.contains("has not answered in time");
-    ensure!(!output.status.success() && is_said, "{what}: {command:?}: {said}");
+    ensure!(status != Some(0) && is_said, "{what}: {command:?}: {said}");
     equal("lines", said.trim().lines().count(), 1)
 }
 
@@ -547,7 +469,7 @@ fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
         while !fs::read_to_string(&maps).map_err(|e| e.to_string())?.contains("/libjvm.so") {
             ensure!(!java.has_ended_with_input_open()?, "the program has ended");
         }
-        let arguments = ["record", "-d", "3", "-o", text(&file)?, "--pid", &pid];
+        let arguments = ["record", "-d", "1", "-o", text(&file)?, "--pid", &pid];
         let output = hung::output(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success() && !said.contains("error"), "{said}");
@@ -560,70 +482,49 @@ fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// The JVM can be recorded again. If it is killed, the recording ends with its last snapshot.
 fn record_that_is_killed_leaves_its_last_snapshot(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let directory = empty_directory(vm, "killed")?;
-    let file = directory.join("snapshot.txt");
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    let pid = java.process().to_string();
-    let arguments =
-        ["record", "--wall", "--every", "0.1", "-o", text(&file)?, "--pid", pid.as_str()];
-    let (mut record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
-    while !file.exists() {
-        let ended = record.try_wait().map_err(|e| e.to_string())?;
-        ensure!(ended.is_none(), "{ended:?}");
-        thread::sleep(TICK);
+    let java = ready(vm, "Wait")?;
+    let record = |name: &str| {
+        let file = directory.join(name);
+        let options = ["--wall", "--every", "0.1", "-o", text(&file)?];
+        let (mut record, guard) = recording(vm, &java, &options)?;
+        while !file.exists() {
+            let ended = record.try_wait().map_err(|e| e.to_string())?;
+            ensure!(ended.is_none(), "{ended:?}");
+            thread::sleep(TICK);
+        }
+        Ok((file, record, guard))
+    };
+    let (first, mut killed, _guard) = record("first.txt")?;
+    killed.kill().and_then(|()| killed.wait()).map_err(|e| e.to_string())?;
+    let (second, record, _guard) = record("second.txt")?;
+    // It is a zombie until the test waits for it.
+    java.signal(libc::SIGKILL)?;
+    let (_, said) = said(record)?;
+    ensure!(!said.contains("detached"), "{said}");
+    for file in [first, second] {
+        ensure!(!profile(&file)?.profile().sections.is_empty(), "{} is empty", file.display());
     }
-    record.kill().and_then(|()| record.wait()).map_err(|e| e.to_string())?;
-    let file = profile::File::open(&file).map_err(|e| e.to_string())?;
-    equal("problem", file.problem(), None)?;
-    ensure!(!file.profile().sections.is_empty(), "the snapshot is empty");
-    equal("output", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+    Ok(())
 }
 
-/// The time of a recording is over while its JVM is stopped.
-fn record_ends_though_its_jvm_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let file = vm.file("stopped.txt");
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    let pid = java.process().to_string();
-    let arguments = ["record", "--every", "0.2", "-d", "5", "-o", text(&file)?, "--pid", &pid];
-    let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
-    while !maps_hprof(&pid)? {
-        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
-        thread::sleep(TICK);
-    }
-    stop(&java)?;
-    let output = record.wait_with_output().map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(said.contains("is stopped by a signal") || said.contains("in time"), "{said}");
-    java.signal(libc::SIGCONT)?;
-    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
-}
-
+/// Meanwhile no other recording can begin.
 fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
-    let file = vm.file("stopped.txt");
-    while let Some(left) = unfinished(&file) {
-        fs::remove_file(left).map_err(|e| e.to_string())?;
-    }
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
+    let file = empty_directory(vm, "stopped")?.join("stopped.txt");
+    let java = ready(vm, "Wait")?;
     let pid = java.process().to_string();
-    let arguments = ["record", "--alloc", "--locks", "-o", text(&file)?, "--pid", &pid];
-    let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
-    while !maps_hprof(&pid)? {
-        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
-        thread::sleep(TICK);
-    }
-    // The JVM serves one request after the other: when it answers this one, HPROF has been loaded.
-    java.jcmd(vm.jdk, &["VM.version"])?;
+    let (record, _guard) = recording(vm, &java, &["--alloc", "--locks", "-o", text(&file)?])?;
+    refused(
+        &["record", "-o", "second.txt", "--pid", &pid],
+        "if another recording of it is running, end that one first",
+    )?;
     interrupt(&record);
-    let output = record.wait_with_output().map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}: {said}", output.status);
+    let (status, said) = said(record)?;
+    equal(&said, status, Some(0))?;
     let file = profile(&file)?;
     ensure!(file.profile().sites().next().is_some(), "no sites: {said}");
     ensure!(file.profile().monitor_dumps().next().is_some(), "no monitors: {said}");
@@ -631,7 +532,7 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
         format!("jvmpi: detached from process {pid}; libjvmpi.so stays loaded but inactive");
     equal("last line", said.lines().last(), Some(detached.as_str()))?;
     ensure!(maps_hprof(&pid)?, "HPROF does not stay loaded");
-    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+    ends(java)
 }
 
 fn maps_hprof(pid: &str) -> Result<bool, String> {
@@ -639,38 +540,48 @@ fn maps_hprof(pid: &str) -> Result<bool, String> {
     Ok(maps.contains("/libhprof.so"))
 }
 
-/// The exit status for a killed program is the one that shells use.
-fn record_ends_as_the_program(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let file = vm.file("killed.svg");
-    let script = "\"$0\" \"$@\"; kill -KILL $$";
-    let arguments = ["record", "-o", text(&file)?, "--", "sh", "-c", script];
-    let outcome = vm.java("Hello")?.behind_jvmpi(&arguments)?.run_to(137)?;
-    summary(&outcome, &file).map(|_| ())
-}
-
-/// The last snapshot survives a killed JVM. Its time cannot be seen from here, so the program gets more time until all
-/// its work is reported: the pause before the next request is twenty times as long as the snapshot took.
+/// The last snapshot survives a killed JVM. Snapshots follow one another until one has all the work of the program.
 fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
-    let mut told = (0, 0);
-    for millis in [200, 1_000, 5_000, 25_000, 125_000] {
-        let (expected, file) = killed(vm, Duration::from_millis(millis))?;
+    let file = empty_directory(vm, "last")?.join("killed.txt");
+    // Shells give a background process no standard input.
+    let script = "exec 3<&0; \"$0\" \"$@\" <&3 & echo pid=$!; wait $!";
+    let mut arguments = vec!["record", "--alloc", "--exact", "--calls", "--every", "0.01"];
+    // Without the stacks of the JDK, a snapshot takes little time, and so does the pause after it.
+    arguments.extend(["--cutoff", "0", "--setting", "include=Profiled*"]);
+    arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
+    let java = vm.java("Profiled")?.argument("calls").argument("objects").argument("wait");
+    let mut java = java.behind_jvmpi(&arguments)?.start()?;
+    java.wait_for("waits")?;
+    let output = fs::read_to_string(java.directory().join("stdout")).map_err(|e| e.to_string())?;
+    let pid = output.lines().find_map(|line| line.strip_prefix("pid=")).ok_or("no number")?;
+    let pid: libc::pid_t = pid.parse().map_err(|_| pid.to_owned())?;
+    let expects = Report::parse_only("expect", &output)?;
+    let kept = expects.find("expect", "dropped", "3000")?.int("kept")?;
+    let calls = expects.find("expect", "recursive", "120")?;
+    let methods = ["outer", "inner", "recursive"];
+    let expected = (kept, methods.map(|method| calls.int(method).unwrap_or(-1)));
+    let recorded = || {
         let file = profile(&file)?;
         let profile = file.profile();
-        let sites: Vec<_> = profile.sites().collect();
-        equal("sections of sites", sites.len(), 1)?;
-        let kept = sites[0].rows.iter().filter(|row| profile.site_type(row) == "Profiled$Kept");
-        told = (kept.map(|row| row.allocated.instances as i64).sum(), calls_of(profile, "inner")?);
-        ensure!(
-            told.0 <= expected.0 && told.1 <= expected.1,
-            "{told:?} are more than {expected:?}"
-        );
-        if told == expected {
-            return Ok(());
-        }
+        let rows = profile.sites().flat_map(|sites| &sites.rows);
+        let kept = rows.filter(|row| profile.site_type(row) == "Profiled$Kept");
+        let kept = kept.map(|row| row.allocated.instances as i64).sum::<i64>();
+        Ok::<_, String>((kept, methods.map(|method| calls_of(profile, method).unwrap_or(0))))
+    };
+    while !file.exists() || recorded()? != expected {
+        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
+        thread::sleep(Duration::from_millis(300));
     }
-    Err(format!("only {told:?} objects and calls are told"))
+    // SAFETY: kill has no precondition, and the shell waits for the process, so the number is its.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    let outcome = java.finish(137)?;
+    let said = "the JVM exited without a final dump; the file holds the last snapshot, taken ";
+    equal("warnings", outcome.stderr.matches(said).count(), 1)?;
+    let bent = "jvmpi: warning: --exact slows down code that allocates";
+    equal("warnings of both", outcome.stderr.matches(bent).count(), 1)?;
+    summary(&outcome, &file)?;
+    equal("objects and calls", recorded()?, expected)
 }
 
 /// Stores add up what they get: the parts that are pushed while two JVMs run one after the other are together the
@@ -755,34 +666,6 @@ fn take_request(mut stream: &TcpStream) -> std::io::Result<ExportProfilesService
     ExportProfilesServiceRequest::decode(&body[..]).map_err(std::io::Error::other)
 }
 
-/// Returns the number of objects that a program keeps and its number of calls, and the profile that remains when it is
-/// killed after this time.
-fn killed(vm: &Vm<'_>, after: Duration) -> Result<((i64, i64), PathBuf), String> {
-    let file = vm.file("killed.txt");
-    // Shells give a background process no standard input.
-    let script = "exec 3<&0; \"$0\" \"$@\" <&3 & echo pid=$!; wait $!";
-    let mut arguments = vec!["record", "--alloc", "--exact", "--calls", "--every", "0.01"];
-    arguments.extend(["--cutoff", "0", "-o", text(&file)?, "--", "sh", "-c", script]);
-    let java = vm.java("Profiled")?.argument("calls").argument("objects").argument("wait");
-    let mut java = java.more_patience(after).behind_jvmpi(&arguments)?.start()?;
-    java.wait_for("waits")?;
-    let output = fs::read_to_string(java.directory().join("stdout")).map_err(|e| e.to_string())?;
-    let pid = output.lines().find_map(|line| line.strip_prefix("pid=")).ok_or("no number")?;
-    let pid: libc::pid_t = pid.parse().map_err(|_| pid.to_owned())?;
-    java.go_on_for(after)?;
-    // SAFETY: kill has no precondition, and the shell waits for the process, so the number is its.
-    unsafe { libc::kill(pid, libc::SIGKILL) };
-    let outcome = java.finish(137)?;
-    let said = "the JVM exited without a final dump; the file holds the last snapshot, taken ";
-    equal("warnings", outcome.stderr.matches(said).count(), 1)?;
-    let bent = "jvmpi: warning: --exact slows down code that allocates";
-    equal("warnings of both", outcome.stderr.matches(bent).count(), 1)?;
-    summary(&outcome, &file)?;
-    let kept = outcome.expects.find("expect", "dropped", "3000")?.int("kept")?;
-    let inner = outcome.expects.find("expect", "recursive", "120")?.int("inner")?;
-    Ok(((kept, inner), file))
-}
-
 /// A recording of a program without a JVM. The program ends when its input is closed.
 struct Impersonated {
     record: Child,
@@ -802,8 +685,11 @@ impl Impersonated {
         let mut line = String::new();
         let output = record.stdout.as_mut().ok_or("no output")?;
         BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
-        let channel =
-            line.trim_end().split("channel=").nth(1).and_then(|rest| rest.split_once(','));
+        // All users can see the options of a JVM, so the secret is in its environment.
+        let channel = line.trim_end().rsplit_once(',').and_then(|(options, secret)| {
+            let address = options.rsplit_once("channel=")?.1;
+            (secret.len() == 32 && !options.contains(secret)).then_some((address, secret))
+        });
         let (address, secret) = channel.ok_or_else(|| format!("no port and secret in {line}"))?;
         let (address, secret) = (address.to_owned(), secret.to_owned());
         Ok(Self { record, _guard: guard, address, secret })
@@ -821,11 +707,21 @@ impl Impersonated {
     fn connect_jvm(&self, told: &[u8]) -> Result<TcpStream, String> {
         self.connect(&[self.secret.as_bytes(), told].concat())
     }
+
+    /// Lets the program end. Returns the exit status of the recording and its errors.
+    fn finish(self) -> Result<(Option<i32>, String), String> {
+        said(self.record)
+    }
 }
 
 /// Runs the command with connections that each send these bytes and close, one after the other. Checks that it exits
 /// with this status and prints these lines. The program exits with 0.
-fn record_tells_of(vm: &Vm<'_>, told: &[&[u8]], status: i32, said: &[&str]) -> Result<(), String> {
+fn record_tells_of(
+    vm: &Vm<'_>,
+    told: &[&[u8]],
+    expected: i32,
+    lines: &[&str],
+) -> Result<(), String> {
     let file = vm.file("told.txt");
     fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
     let _ = fs::remove_file(&file);
@@ -833,14 +729,12 @@ fn record_tells_of(vm: &Vm<'_>, told: &[&[u8]], status: i32, said: &[&str]) -> R
     for bytes in told {
         recording.connect_jvm(bytes)?;
     }
-    let Impersonated { record, _guard, .. } = recording;
-    let output = record.wait_with_output().map_err(|e| e.to_string())?;
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    equal(&format!("status of `{stderr}`"), output.status.code(), Some(status))?;
-    for line in said {
+    let (status, stderr) = recording.finish()?;
+    equal(&format!("status of `{stderr}`"), status, Some(expected))?;
+    for line in lines {
         ensure!(stderr.contains(line), "not `{line}`: {stderr}");
     }
-    equal("lines", stderr.lines().count(), said.len())?;
+    equal("lines", stderr.lines().count(), lines.len())?;
     equal("whether there is a file", file.exists(), told.iter().any(|told| !told.is_empty()))
 }
 
@@ -862,6 +756,7 @@ fn record_fails_if_nothing_is_whole(vm: &Vm<'_>) -> Result<(), String> {
     let silent = "jvmpi: warning: 1 of 3 JVMs exited before they sent a profile";
     record_tells_of(vm, &[&cut, b"", &all], 0, &[is_cut, has, has_too, silent])?;
     record_tells_of(vm, &[b"", b""], 125, &["jvmpi: error: nothing was recorded: "])?;
+    record_tells_of(vm, &[], 125, &["jvmpi: error: no JVM was profiled"])?;
     let nonsense = [&begun[..], &[200, 1, 0]].concat();
     let is_nonsense = "the JVM sent malformed data: ";
     record_tells_of(vm, &[&nonsense], 125, &[is_nonsense, "told.txt is empty", fails])
@@ -910,10 +805,8 @@ fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
         strangers.push(stranger);
     }
     recording.connect_jvm(&told_dumps(7, &[Some(DumpKind::Last)])?)?;
-    let Impersonated { record, _guard, .. } = recording;
-    let output = record.wait_with_output().map_err(|e| e.to_string())?;
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    equal(&format!("status of `{stderr}`"), output.status.code(), Some(0))?;
+    let (status, stderr) = recording.finish()?;
+    equal(&format!("status of `{stderr}`"), status, Some(0))?;
     for stranger in &strangers {
         let address = stranger.local_addr().map_err(|e| e.to_string())?;
         let line = format!("jvmpi: warning: closed a connection from {address}, which");
@@ -930,84 +823,20 @@ fn record_admits_a_jvm_while_strangers_hold_connections(vm: &Vm<'_>) -> Result<(
     let recording = Impersonated::start(&file, &[])?;
     let strangers: Vec<_> = (0..80).map(|_| recording.connect(b"")).collect::<Result<_, _>>()?;
     recording.connect_jvm(&told_dumps(7, &[Some(DumpKind::Last)])?)?;
-    let Impersonated { record, _guard, .. } = recording;
     drop(strangers);
-    let output = record.wait_with_output().map_err(|e| e.to_string())?;
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    equal(&format!("status of `{stderr}`"), output.status.code(), Some(0))?;
+    let (status, stderr) = recording.finish()?;
+    equal(&format!("status of `{stderr}`"), status, Some(0))?;
     ensure!(stderr.ends_with("held.txt has 7 cpu-samples\n"), "{stderr}");
     ensure!(stderr.contains("closed a connection from"), "{stderr}");
     Ok(())
 }
 
-fn second_recording_of_a_jvm_is_refused(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let (first, second) = (vm.file("first.txt"), vm.file("second.txt"));
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    let pid = java.process().to_string();
-    let record = |file| Ok::<_, String>(["record", "-o", text(file)?, "--pid", &pid].to_vec());
-    let (running, _guard) =
-        hung::start(&mut jvmpi_command(&record(&first)?)?, Some(java.process()))?;
-    while !maps_hprof(&pid)? {
-        ensure!(!java.has_ended_with_input_open()?, "the program has ended");
-        thread::sleep(TICK);
-    }
-    java.jcmd(vm.jdk, &["VM.version"])?;
-    refused(&record(&second)?, "if another recording of it is running, end that one first")?;
-    interrupt(&running);
-    let output = running.wait_with_output().map_err(|e| e.to_string())?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    java.finish(0).map(drop)
-}
-
-fn record_does_not_call_a_dead_jvm_detached(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let file = vm.file("dead.txt");
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    let pid = java.process().to_string();
-    let arguments = ["record", "--wall", "-o", text(&file)?, "--pid", &pid];
-    let (record, _guard) = hung::start(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
-    while !maps_hprof(&pid)? {
-        thread::sleep(TICK);
-    }
-    java.jcmd(vm.jdk, &["VM.version"])?;
-    // It is a zombie until the test waits for it.
-    java.signal(libc::SIGKILL)?;
-    let output = record.wait_with_output().map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(!said.contains("detached"), "{said}");
-    Ok(())
-}
-
-/// The secret is in the environment, as all users can see the command line.
-fn record_shows_nobody_the_secret(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let file = vm.file("secret.svg");
-    let java = vm.java("Wait")?.behind_jvmpi(&["record", "-o", text(&file)?, "--"])?;
-    let mut java = java.start()?;
-    java.wait_for("ready")?;
-    let child = fs::read_to_string(format!("/proc/{0}/task/{0}/children", java.process()));
-    let child = child.map_err(|e| e.to_string())?;
-    let read = |name: &str| {
-        let bytes =
-            fs::read(format!("/proc/{}/{name}", child.trim())).map_err(|e| e.to_string())?;
-        Ok::<_, String>(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let environment = read("environ")?;
-    let secret = environment.split('\0').find_map(|entry| entry.strip_prefix("JVMPI_CHANNEL="));
-    let secret = secret.ok_or("no secret")?;
-    let command_line = read("cmdline")?;
-    ensure!(command_line.contains("channel=127.0.0.1:"), "{command_line}");
-    ensure!(secret.len() == 32 && !command_line.contains(secret), "{command_line}");
-    java.finish(0).map(|_| ())
-}
-
-/// A profile contains the threads that ran during its recording, not those that ended before.
+/// A profile contains the threads that ran during its recording, not those that ended before. A recording of calls
+/// rewrites the loaded classes once at its beginning and once at its end, although it enables and disables two events of
+/// methods. The second recording finds the shim loaded, the first does not.
 fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
-    let mut java = vm.java("Passing")?.start()?;
+    let mut java = vm.java("Passing")?.settings("log=info").start()?;
     java.wait_for("ready")?;
     let pid = java.process().to_string();
     let file = vm.file("passing.txt");
@@ -1028,30 +857,14 @@ fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
         ended_before = ended.filter_map(|thread| number(name(thread))).max().or(ended_before);
     }
     ensure!(ended_before.is_some(), "no thread has ended in any recording");
-    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
-}
-
-/// A recording rewrites the loaded classes once at its beginning and once at its end,
-/// although it enables and disables two events of methods. The second recording finds the shim loaded, the first does not.
-fn recording_of_calls_rewrites_classes_twice(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let mut java = vm.java("Passing")?.settings("log=info").start()?;
-    java.wait_for("ready")?;
-    let pid = java.process().to_string();
-    let file = vm.file("twice.txt");
-    for _ in 0..2 {
-        let record = ["record", "--calls", "-d", "1", "-o", text(&file)?, "--pid", &pid];
-        jvmpi(Some(java.process()), &record)?;
-    }
     let outcome = java.finish(0)?;
-    equal("rewritings", outcome.stderr.matches(" loaded classes took ").count(), 4)
+    equal("rewritings", outcome.stderr.matches(" loaded classes took ").count(), 4)?;
+    equal("output of the program", outcome.stdout.as_str(), "ready\ndone\n")
 }
 
 /// Beyond the limit the calls of each method are still counted, and one line says that the limit was reached.
 fn record_says_that_there_are_too_many_stacks(vm: &Vm<'_>) -> Result<(), String> {
-    let library = build::hprof()?;
-    let file = vm.file("limited.txt");
-    let _ = fs::remove_file(&file);
+    let (library, file) = (build::hprof()?, vm.file("limited.txt"));
     let options =
         format!("{}:cpu=times,cutoff=0,contexts=9,file={}", text(&library)?, text(&file)?);
     let outcome = vm.java("Profiled")?.argument("calls").shim(&options)?.run()?;
@@ -1062,18 +875,6 @@ fn record_says_that_there_are_too_many_stacks(vm: &Vm<'_>) -> Result<(), String>
     for method in ["outer", "inner", "recursive"] {
         equal(method, calls_of(file.profile(), method)?, expected.int(method)?)?;
     }
-    Ok(())
-}
-
-fn record_says_why_there_is_nothing(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
-    let file = vm.file("nothing.svg");
-    let _ = fs::remove_file(&file);
-    let java = vm.java("Hello")?;
-    let arguments = ["record", "-o", text(&file)?, "--", "true"];
-    let outcome = java.behind_jvmpi(&arguments)?.run_to(125)?;
-    ensure!(outcome.stderr.starts_with("jvmpi: error: no JVM was profiled"), "{}", outcome.stderr);
-    ensure!(!file.exists(), "there is a file");
     Ok(())
 }
 
@@ -1091,8 +892,7 @@ fn interrupt(jvmpi: &Child) {
 
 fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
-    let mut java = vm.java("Busy")?.start()?;
-    java.wait_for("ready")?;
+    let java = ready(vm, "Busy")?;
     let pid = java.process();
     let mut top = jvmpi_command(&["top", "--pid", &pid.to_string()])?;
     let (mut top, _guard) = hung::start(&mut top, Some(pid))?;
@@ -1108,10 +908,9 @@ fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
         before = line;
     }
     interrupt(&top);
-    let output = top.wait_with_output().map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}: {said}", output.status);
-    equal("output of the program", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+    let (status, said) = said(top)?;
+    equal(&said, status, Some(0))?;
+    ends(java)
 }
 
 fn doctor_lists_what_works(vm: &Vm<'_>) -> Result<(), String> {
@@ -1187,12 +986,16 @@ fn dumped_objects(path: &Path) -> Result<[u64; 3], String> {
     Ok(counts)
 }
 
+/// Returns the data of a report.
+fn data_of_page(path: &Path) -> Result<serde_json::Value, String> {
+    let page = fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>"));
+    serde_json::from_str(data.ok_or("the page has no data")?.0).map_err(|e| e.to_string())
+}
+
 /// Returns the number of objects of each of [`CLASSES`] in a report.
 fn reported_objects(path: &Path) -> Result<[u64; 3], String> {
-    let page = fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let data = page.split("<script type=\"application/json\" id=\"data\">").nth(1);
-    let data = data.and_then(|rest| rest.split("</script>").next()).ok_or("no data")?;
-    let data: serde_json::Value = serde_json::from_str(data).map_err(|e| e.to_string())?;
+    let data = data_of_page(path)?;
     let classes = &data["heaps"][0]["classes"];
     let names = classes["name"].as_array().ok_or("no classes")?;
     let name = |number: &serde_json::Value| data["strings"][number.as_u64()? as usize].as_str();
@@ -1259,18 +1062,9 @@ fn heap_dump_has_the_objects_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
     equal("output", outcome.stdout.lines().last(), Some("done"))
 }
 
-fn refused(arguments: &[&str], why: &str) -> Result<(), String> {
-    let output = hung::output(&mut jvmpi_command(arguments)?, None)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(said.starts_with("jvmpi: error: ") && said.contains(why), "not `{why}`: {said}");
-    equal("lines", said.lines().count(), 1)?;
-    equal("exit status", output.status.code(), Some(1))
-}
-
 fn heap_prints_why_there_is_no_dump(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "heap")?;
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
+    let java = ready(vm, "Wait")?;
     let pid = java.process().to_string();
     let path = directory.join("heap.hprof");
     let heap = ["heap", "--pid", &pid, "-o"];
@@ -1281,87 +1075,53 @@ fn heap_prints_why_there_is_no_dump(vm: &Vm<'_>) -> Result<(), String> {
     fs::create_dir(&path).map_err(|e| e.to_string())?;
     refused(&to(text(&path)?), "heap.hprof: is a directory")?;
     fs::remove_dir(&path).map_err(|e| e.to_string())?;
-    stop(&java)?;
-    refused(&to(text(&path)?), "is stopped by a signal; continue it with")?;
-    java.signal(libc::SIGCONT)?;
-    equal("output", java.finish(0)?.stdout.as_str(), "ready\ndone\n")?;
+    ends(java)?;
     refused(&to(text(&path)?), &format!("there is no process {pid}"))?;
     let own = std::process::id().to_string();
     refused(&["heap", "--pid", &own, "-o", text(&path)?], "is not a JVM")?;
-    equal("files", names_in(&directory)?, [""; 0])
-}
-
-/// The JVM handles one request after the other: while another one is incomplete, it does not answer.
-fn heap_can_be_interrupted(vm: &Vm<'_>) -> Result<(), String> {
-    let directory = empty_directory(vm, "heap")?;
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
-    java.jcmd(vm.jdk, &["VM.version"])?;
-    let pid = java.process().to_string();
-    let socket = format!("/tmp/.java_pid{pid}");
-    let before = connections(&socket)?;
-    let incomplete = UnixStream::connect(&socket).map_err(|e| e.to_string())?;
-    let path = directory.join("heap.hprof");
-    let heap = ["heap", "--pid", &pid, "-o", text(&path)?];
-    let has_connected = || Ok(connections(&socket)? > before + 1);
-    ends_without_an_answer(&heap, Some(libc::SIGINT), "an incomplete request", has_connected)?;
-    drop(incomplete);
     equal("files", names_in(&directory)?, [""; 0])?;
-    equal("output", java.finish(0)?.stdout.as_str(), "ready\ndone\n")
+    heap_of_openj9_is_refused(&directory)
 }
 
 /// Its attach protocol is another one. SIGQUIT would make it write files.
-fn heap_of_openj9_is_refused(vm: &Vm<'_>) -> Result<(), String> {
-    let directory = empty_directory(vm, "openj9")?;
-    let source = directory.join("nothing.c");
-    fs::write(&source, "int nothing;\n").map_err(|e| e.to_string())?;
-    let library = |name| build::c(&source, &directory.join(name), &[], &["-fPIC", "-shared"], &[]);
-    let libraries = [library("libjvm.so")?, library("libj9vm29.so")?];
-    let preload = format!("{}:{}", text(&libraries[0])?, text(&libraries[1])?);
+fn heap_of_openj9_is_refused(directory: &Path) -> Result<(), String> {
+    let library = |name| {
+        let copy = directory.join(name);
+        fs::copy(build::agent("idle")?, &copy).map_err(|e| e.to_string())?;
+        Ok::<_, String>(text(&copy)?.to_owned())
+    };
+    let preload = [library("libjvm.so")?, library("libj9vm29.so")?].join(":");
     let mut cat = Command::new("cat");
-    cat.env("LD_PRELOAD", preload).stdin(Stdio::piped());
-    let (mut cat, _guard) = hung::start(&mut cat, None)?;
+    let (mut cat, _guard) =
+        hung::start(cat.env("LD_PRELOAD", preload).stdin(Stdio::piped()), None)?;
     // It answers when it runs with its libraries.
     let (input, output) = (cat.stdin.as_mut(), cat.stdout.as_mut());
     input.ok_or("no input")?.write_all(b"?").map_err(|e| e.to_string())?;
     output.ok_or("no output")?.read_exact(&mut [0]).map_err(|e| e.to_string())?;
-    let pid = cat.id().to_string();
-    let path = directory.join("heap.hprof");
-    let refusal = refused(&["heap", "--pid", &pid, "-o", text(&path)?], "is OpenJ9, which jvmpi");
-    let status = cat.wait_with_output().map_err(|e| e.to_string())?.status;
-    refusal?;
-    equal("status of cat", status.success(), true)
+    let file = directory.join("heap.hprof");
+    let heap = ["heap", "--pid", &cat.id().to_string(), "-o", text(&file)?];
+    refused(&heap, "is OpenJ9, which jvmpi")?;
+    equal("status of cat", said(cat)?.0, Some(0))
 }
 
-/// A JVM that ends by itself is dumped before it does, with unreachable objects. The dump is beside the profile or in
-/// the page.
+/// A JVM that ends by itself is dumped before it does, with unreachable objects.
 fn record_dumps_the_heap_at_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     let directory = empty_directory(vm, "recorded")?;
-    for (name, files) in [
-        ("x.txt", vec!["x-heap.hprof", "x.txt"]),
-        ("y.html", vec!["x-heap.hprof", "x.txt", "y.html"]),
-    ] {
-        let file = directory.join(name);
-        let java = vm.java("Profiled")?.argument("objects");
-        let record = ["record", "--heap", "-o", text(&file)?, "--"];
-        let outcome = java.behind_jvmpi(&record)?.run()?;
-        equal("files", names_in(&directory)?, files)?;
-        let [kept, deep, dropped] = expected_objects(&outcome)?;
-        let (counts, line) = match name {
-            "x.txt" => {
-                (dumped_objects(&directory.join("x-heap.hprof"))?, "x-heap.hprof has the heap")
-            }
-            _ => (reported_objects(&file)?, "the heap"),
-        };
-        equal(name, counts[..2].to_vec(), vec![kept, deep])?;
-        ensure!(counts[2] <= dropped, "{name}: {} of {dropped} were dropped", counts[2]);
-        ensure!(outcome.stderr.trim_end().ends_with(line), "{}", outcome.stderr);
-    }
+    let file = directory.join("x.txt");
+    let record = ["record", "--heap", "-o", text(&file)?, "--"];
+    let outcome = vm.java("Profiled")?.argument("objects").behind_jvmpi(&record)?.run()?;
+    equal("files", names_in(&directory)?, ["x-heap.hprof", "x.txt"])?;
+    let [kept, deep, dropped] = expected_objects(&outcome)?;
+    let counts = dumped_objects(&directory.join("x-heap.hprof"))?;
+    equal("objects", counts[..2].to_vec(), vec![kept, deep])?;
+    ensure!(counts[2] <= dropped, "{} of {dropped} were dropped", counts[2]);
+    let is_said = outcome.stderr.trim_end().ends_with("x-heap.hprof has the heap");
+    ensure!(is_said, "{}", outcome.stderr);
     Ok(())
 }
 
-/// A signal that ends the program, as Ctrl-C does, does not end it before the dump.
+/// A signal that ends the program, as Ctrl-C does, does not end it before the dump and the profile.
 fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     for (signal, status) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
@@ -1378,6 +1138,8 @@ fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), S
         let [kept, deep, _] = expected_objects(&outcome)?;
         let counts = dumped_objects(&file.with_file_name("x-heap.hprof"))?;
         equal("objects", counts[..2].to_vec(), vec![kept, deep])?;
+        summary(&outcome, &file.with_file_name("x-heap.hprof"))?;
+        equal("files", names_in(&vm.file("ended"))?, ["x-heap.hprof", "x.collapsed"])?;
     }
     Ok(())
 }
@@ -1416,12 +1178,10 @@ fn record_reports_a_jvm_that_ends_before_its_heap_dump(vm: &Vm<'_>) -> Result<()
     ] {
         let recording = Impersonated::start(&file, &["--heap"])?;
         recording.connect_jvm(&told_dumps(7, &[Some(kind)])?)?;
-        let Impersonated { record, _guard, .. } = recording;
-        let output = record.wait_with_output().map_err(|e| e.to_string())?;
-        let stderr = String::from_utf8_lossy(&output.stderr);
+        let (status, stderr) = recording.finish()?;
         let last = stderr.lines().last().unwrap_or_default();
         ensure!(last.starts_with(&format!("{no_heap}{why}")), "not `{why}`: {stderr}");
-        equal("status", output.status.code(), Some(125))?;
+        equal("status", status, Some(125))?;
         equal("files", names_in(&vm.file("none"))?, ["x.txt"])?;
     }
     Ok(())

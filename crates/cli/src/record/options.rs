@@ -212,4 +212,15 @@ mod tests {
             assert!(options.starts_with(expected), "{options}");
         }
     }
+
+    #[test]
+    fn parking_counts_as_waiting_for_a_lock_unless_the_user_says_otherwise() {
+        let settings = |given: &[&str]| {
+            Cli::parse_from([&["record"], given, &["--", "true"]].concat()).arguments.settings()
+        };
+        assert_eq!(settings(&["--cpu"]), [""; 0]);
+        assert_eq!(settings(&["--locks"]), ["park=monitor"]);
+        let last = settings(&["--locks", "--setting", "park=off"]);
+        assert_eq!(last, ["park=monitor", "park=off"], "the last one counts");
+    }
 }
