@@ -1,6 +1,6 @@
 //! Checked mode: each broken rule is reported at the call that breaks it, and correct calls are not reported.
 
-use compat_tests::run::{Outcome, Vm};
+use compat_tests::run::{Launch, Outcome, Vm};
 use compat_tests::{build, text};
 use jvmpi_layers::check::rules::RULES;
 
@@ -10,11 +10,8 @@ use crate::cases;
 cases![
     broken_rules_are_found,
     kept_rules_are_not,
-    check_off_prints_nothing.only(17),
-    the_first_one_aborts.only(17),
-    agents_without_events_are_checked.only(17),
-    agents_that_are_right.only(17),
-    hprof_is_right.only(17),
+    first_broken_rule_aborts.only(17),
+    agents_that_keep_the_rules_are_not_reported.only(17),
     careless_agent_is_not_taken_for_a_library_of_the_jdk,
 ];
 
@@ -86,63 +83,52 @@ fn kept_rules_are_not(vm: &Vm<'_>) -> Result<(), String> {
     outcome.checks(&["a trace", "its class", "hooked", "status"])
 }
 
-fn check_off_prints_nothing(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = breaker(vm, "mode=keep", "")?;
-    ensure!(!outcome.stderr.contains("check:"), "{}", outcome.stderr);
-    Ok(())
-}
-
-fn the_first_one_aborts(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Rules")?.agent("breaker", "mode=break")?.settings("check=abort");
-    let Err(why) = java.run() else { return Err("it went on".to_owned()) };
-    ensure!(why.contains("SIGABRT"), "{why}");
-    equal("findings", why.matches("[jvmpi] check: ").count(), 1)
-}
-
-fn agents_without_events_are_checked(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.agent("idle", "")?.settings("check=on").run()?;
-    let last = "[jvmpi] check: libidle.so has broken no rule";
-    ensure!(outcome.stderr.lines().any(|line| line == last), "{}", outcome.stderr);
-
-    let java = vm.java("MainObjects")?.agent("self_suspend", "")?.settings("check=abort");
+/// Agents without events are checked too.
+fn first_broken_rule_aborts(vm: &Vm<'_>) -> Result<(), String> {
+    let abort = |launch: Launch| {
+        let Err(why) = launch.settings("check=abort").run() else {
+            return Err("it went on".into());
+        };
+        ensure!(why.contains("SIGABRT"), "{why}");
+        equal("findings", why.matches("[jvmpi] check: ").count(), 1)?;
+        Ok::<_, String>(why)
+    };
+    abort(vm.java("Rules")?.agent("breaker", "mode=break")?)?;
+    let java = vm.java("MainObjects")?.agent("self_suspend", "")?;
     let report = java.directory().join("report");
-    let Err(why) = java.run() else { return Err("it went on".to_owned()) };
+    let why = abort(java)?;
     ensure!(why.contains("[jvmpi] check: suspend/self: "), "{why}");
     let report = std::fs::read_to_string(report).map_err(|error| error.to_string())?;
     let requested = 33 | 0x1000_0000;
     equal("report", report, format!("event type={requested}\nrequested result=0\n"))
 }
 
-/// Nothing is reported for agents that keep the rules, in their usual work.
-fn agents_that_are_right(vm: &Vm<'_>) -> Result<(), String> {
-    let report = vm.file("samples.txt");
-    let sampling = format!("interval=1,depth=8,top=4,out={}", text(&report)?);
-    for (agent, options, workload, argument) in [
-        ("big_lock", "calls=requests+traces+disabling", "Churn", "500"),
-        ("class_hook", "mode=replaced", "Hook", ""),
-        ("sampler", &*sampling, "Sampled", ""),
+/// HPROF and agents that keep the rules, in their usual work.
+fn agents_that_keep_the_rules_are_not_reported(vm: &Vm<'_>) -> Result<(), String> {
+    let sampling = format!("interval=1,depth=8,top=4,out={}", text(&vm.file("samples.txt"))?);
+    let profile = format!("file={}", text(&vm.file("profile.txt"))?);
+    let [samples, times, old] =
+        ["cpu=samples,interval=1,heap=all,monitor=y", "cpu=times", "cpu=old,thread=y"]
+            .map(|options| format!("{options},{profile}"));
+    let all = ["calls", "objects", "contention"];
+    let library = |name: &str| if name == "hprof" { build::hprof() } else { build::agent(name) };
+    for (agent, options, workload, arguments) in [
+        ("idle", "", "Hello", &[][..]),
+        ("big_lock", "calls=requests+traces+disabling", "Churn", &["500"]),
+        ("class_hook", "mode=replaced", "Hook", &[]),
+        ("sampler", &sampling, "Sampled", &[]),
+        ("hprof", &samples, "Profiled", &all),
+        ("hprof", &times, "Profiled", &all),
+        ("hprof", &old, "Profiled", &all),
     ] {
-        let java =
-            vm.java(workload)?.agent(agent, options)?.argument(argument).settings("check=on");
-        let outcome = java.run().map_err(|e| format!("{agent}: {e}"))?;
+        let library = library(agent)?;
+        let java = vm.java(workload)?.shim(&format!("{}:{options}", text(&library)?))?;
+        let java = arguments.iter().fold(java, |java, argument| java.argument(argument));
+        let java = java.property("agent.path", text(&library)?).settings("check=on");
+        let outcome = java.run().map_err(|e| format!("{agent} {options}: {e}"))?;
         let last = format!("[jvmpi] check: lib{agent}.so has broken no rule");
-        ensure!(outcome.stderr.contains(&last), "{agent}: {}", outcome.stderr);
-    }
-    Ok(())
-}
-
-fn hprof_is_right(vm: &Vm<'_>) -> Result<(), String> {
-    for options in
-        ["cpu=samples,interval=1", "cpu=times", "cpu=old,thread=y", "heap=all", "monitor=y"]
-    {
-        let file = vm.file("profile.txt");
-        let hprof = format!("{}:{options},file={}", text(&build::hprof()?)?, text(&file)?);
-        let java = ["calls", "objects", "contention"]
-            .into_iter()
-            .fold(vm.java("Profiled")?, |java, argument| java.argument(argument));
-        let outcome = java.shim(&hprof)?.settings("check=on").run()?;
-        let last = "[jvmpi] check: libhprof.so has broken no rule";
-        ensure!(outcome.stderr.contains(last), "{options}: {}", outcome.stderr);
+        let is_right = outcome.stderr.lines().any(|line| line == last);
+        ensure!(is_right, "{agent} {options}: {}", outcome.stderr);
     }
     Ok(())
 }

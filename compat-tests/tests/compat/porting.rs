@@ -17,8 +17,7 @@ cases![
     moved_agent_prints_what_the_jvmpi_agent_prints,
     inserted_calls_are_those_that_jvmpi_reports,
     inserted_bytecode_is_that_of_the_page,
-    capabilities_are_those_of_the_page,
-    phases_are_those_of_the_page,
+    capabilities_and_phases_are_those_of_the_page,
     sampler_of_the_tutorial_finds_the_hottest_method,
 ];
 
@@ -188,8 +187,10 @@ fn inserted_bytecode_is_that_of_the_page(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn capabilities_are_those_of_the_page(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.jvmti_agent("jvmti_rules", "")?.run()?;
+fn capabilities_and_phases_are_those_of_the_page(vm: &Vm<'_>) -> Result<(), String> {
+    let agent = build::agent("jvmti_rules")?;
+    let java = vm.java("Hello")?.jvmti_agent("jvmti_rules", "")?;
+    let outcome = java.library_path(&agent)?.flag("-Xrunjvmti_rules").run()?;
     outcome.checks(&["capabilities"])?;
     let mut tried = BTreeSet::new();
     for line in outcome.report().lines("needs") {
@@ -206,13 +207,7 @@ fn capabilities_are_those_of_the_page(vm: &Vm<'_>) -> Result<(), String> {
     let named: BTreeSet<_> = PAGE.split('`').filter(|word| word.starts_with("can_")).collect();
     // The event is sent without this capability, too, but not for every class.
     tried.insert("can_generate_all_class_hook_events");
-    equal("capabilities", named, tried)
-}
-
-fn phases_are_those_of_the_page(vm: &Vm<'_>) -> Result<(), String> {
-    let agent = build::agent("jvmti_rules")?;
-    let java = vm.java("Hello")?.jvmti_agent("jvmti_rules", "")?;
-    let outcome = java.library_path(&agent)?.flag("-Xrunjvmti_rules").run()?;
+    equal("capabilities", named, tried)?;
     let rows = table("VMStart");
     ensure!(rows.len() > 10, "{} rows", rows.len());
     for row in rows {

@@ -9,17 +9,14 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    allocations_of_each_class.on(&[Gc::G1, Gc::Z]),
-    slow_calls,
-    beside_each_other,
-    options_that_there_are_not,
+    examples_count_beside_each_other.on(&[Gc::G1, Gc::Z]),
+    slow_methods_counts_calls_of_the_given_time,
+    agent_that_fails_to_load_says_why,
     calls_counted_as_in_c,
     requests,
     threads,
     collections.on_every_gc(),
     a_panic_in_an_event,
-    a_panic_in_load,
-    loaded_twice,
 ];
 
 /// Returns the workload with these agents, each with its options.
@@ -58,23 +55,17 @@ fn slow_calls_are_counted(outcome: &Outcome) -> Result<(), String> {
     equal("calls of main", row(outcome, "Points.main")?[1], 1)
 }
 
-fn allocations_of_each_class(vm: &Vm<'_>) -> Result<(), String> {
-    allocations_are_counted(&points(vm, &[(RustAgent::Allocations, "top=100000")])?.run()?)
-}
-
-fn slow_calls(vm: &Vm<'_>) -> Result<(), String> {
-    slow_calls_are_counted(&points(vm, &[(RustAgent::SlowMethods, "ms=30")])?.run()?)?;
+fn slow_methods_counts_calls_of_the_given_time(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = points(vm, &[(RustAgent::SlowMethods, "ms=3600000")])?.run()?;
     let none = "slow_methods: 0 methods had calls of 3600000 ms and more";
     ensure!(outcome.stderr.lines().any(|line| line == none), "{}", outcome.stderr);
-    // Every call is slow then.
     let outcome = points(vm, &[(RustAgent::SlowMethods, "ms=0")])?.run()?;
     let touches = outcome.expects.one("expect")?.int("touches")?;
     equal("calls of touch", row(&outcome, "Points.touch")?[1], touches)
 }
 
 /// Each with a table and data of its own, and one in C with them.
-fn beside_each_other(vm: &Vm<'_>) -> Result<(), String> {
+fn examples_count_beside_each_other(vm: &Vm<'_>) -> Result<(), String> {
     let both = [(RustAgent::Allocations, "top=100000"), (RustAgent::SlowMethods, "ms=30")];
     let outcome = points(vm, &both)?.agent("methods", "events=1+3,prefix=Points")?.run()?;
     allocations_are_counted(&outcome)?;
@@ -103,10 +94,25 @@ fn calls_counted_as_in_c(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn options_that_there_are_not(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = points(vm, &[(RustAgent::Allocations, "bottom=3")])?.run_to(1)?;
-    let line = r#"[allocations] error: unknown option "bottom=3"; use top=NUMBER"#;
-    ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
+fn agent_that_fails_to_load_says_why(vm: &Vm<'_>) -> Result<(), String> {
+    let requests = (RustAgent::Probe, "requests");
+    for (agents, line) in [
+        (
+            &[(RustAgent::Allocations, "bottom=3")][..],
+            r#"[allocations] error: unknown option "bottom=3"; use top=NUMBER"#,
+        ),
+        (
+            &[(RustAgent::Probe, "panic-in-load")],
+            "[probe] error: JVM_OnLoad failed with the panic above; the agent is not loaded",
+        ),
+        (
+            &[requests, requests],
+            "[probe] error: the agent is already loaded and cannot be loaded twice",
+        ),
+    ] {
+        let outcome = points(vm, agents)?.run_to(1)?;
+        ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
+    }
     Ok(())
 }
 
@@ -182,19 +188,4 @@ fn a_panic_in_an_event(vm: &Vm<'_>) -> Result<(), String> {
     let line =
         "[probe] error: METHOD_ENTRY is disabled after the panic above; the program continues";
     equal("lines", outcome.stderr.lines().filter(|found| *found == line).count(), 1)
-}
-
-fn a_panic_in_load(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = probe(vm, "panic-in-load")?.run_to(1)?;
-    let line = "[probe] error: JVM_OnLoad failed with the panic above; the agent is not loaded";
-    ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
-    Ok(())
-}
-
-fn loaded_twice(vm: &Vm<'_>) -> Result<(), String> {
-    let twice = [(RustAgent::Probe, "requests"), (RustAgent::Probe, "requests")];
-    let outcome = points(vm, &twice)?.run_to(1)?;
-    let line = "[probe] error: the agent is already loaded and cannot be loaded twice";
-    ensure!(outcome.stderr.lines().any(|found| found == line), "{}", outcome.stderr);
-    Ok(())
 }

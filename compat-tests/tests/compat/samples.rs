@@ -12,16 +12,14 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    hprof_estimates_shares.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
-    record_estimates_shares,
+    record_estimates_shares.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     record_keeps_survivors.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     attached_record_keeps_survivors,
     exact_counts_are_exact,
     setting_limits_an_agent.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     agent_selects_interval,
     other_arguments_are_ignored,
-    interval_must_fit_setting,
-    bad_intervals_are_refused,
+    intervals_that_are_bad_or_do_not_fit_the_setting_are_refused,
 ];
 
 /// The mean number of bytes between two samples.
@@ -102,17 +100,6 @@ fn shares_are_near(outcome: &Outcome, file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn hprof_estimates_shares(vm: &Vm<'_>) -> Result<(), String> {
-    let file = vm.file("shares.txt");
-    let options = format!("heap=sites,sample=512k,cutoff=0,verbose=n,file={}", text(&file)?);
-    let agent = format!("{}:{options}", text(&build::hprof()?)?);
-    let outcome = vm.java("Shares")?.argument("2048").shim(&agent)?.run()?;
-    equal("standard error", outcome.stderr.as_str(), "")?;
-    let written = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
-    ensure!(written.contains("in every 524288 allocated bytes"), "the file names no interval");
-    shares_are_near(&outcome, &file)
-}
-
 fn recorded(
     vm: &Vm<'_>,
     megabytes: &str,
@@ -129,6 +116,8 @@ fn record_estimates_shares(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = recorded(vm, "2048", &[], &file)?;
     let remark = "; allocations are estimated from a sample per 524288 bytes";
     ensure!(outcome.stderr.trim_end().ends_with(remark), "{}", outcome.stderr);
+    let written = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    ensure!(written.contains("in every 524288 allocated bytes"), "the file names no interval");
     shares_are_near(&outcome, &file)
 }
 
@@ -232,28 +221,23 @@ fn other_arguments_are_ignored(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn interval_must_fit_setting(vm: &Vm<'_>) -> Result<(), String> {
+fn intervals_that_are_bad_or_do_not_fit_the_setting_are_refused(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Shares")?.argument("1").settings("alloc=every:1m");
     let outcome = java.agent("samples", "interval=524288")?.run()?;
     equal("result", outcome.report().one("enabled")?.int("result")?, -1)?;
     let why = "the interval 524288 does not fit the setting alloc=every:1m";
-    let said: Vec<_> = outcome.stderr.lines().filter(|line| line.contains(why)).collect();
-    equal("warnings", said.len(), 1)?;
+    equal("warnings", outcome.stderr.matches(why).count(), 1)?;
 
-    let agent = format!("{}:heap=sites,sample=512k", text(&build::hprof()?)?);
-    let java = vm.java("Hello")?.settings("alloc=bytecode").shim(&agent)?;
-    let outcome = java.run_to(1)?;
-    let why = "the interval 524288 does not fit the setting alloc=bytecode";
-    ensure!(outcome.stderr.contains(why), "{}", outcome.stderr);
-    Ok(())
-}
-
-fn bad_intervals_are_refused(vm: &Vm<'_>) -> Result<(), String> {
+    let hprof = text(&build::hprof()?)?.to_owned();
+    for (sample, settings, why) in [
+        ("512k", "alloc=bytecode", "the interval 524288 does not fit the setting alloc=bytecode"),
+        ("0k", "", "HPROF ERROR: hprof option error: a sampling interval is "),
+    ] {
+        let java = vm.java("Hello")?.shim(&format!("{hprof}:heap=sites,sample={sample}"))?;
+        let outcome = java.settings(settings).run_to(1)?;
+        ensure!(outcome.stderr.contains(why), "{why}: {}", outcome.stderr);
+    }
     crate::options::refused(vm, "alloc=every:0", &["every:0", "alloc", "every:512k"])?;
-    let agent = format!("{}:heap=sites,sample=0k", text(&build::hprof()?)?);
-    let outcome = vm.java("Hello")?.shim(&agent)?.run_to(1)?;
-    let why = "HPROF ERROR: hprof option error: a sampling interval is ";
-    ensure!(outcome.stderr.contains(why), "{why}: {}", outcome.stderr);
     let arguments = ["record", "--alloc", "--alloc-interval", "0", "--"];
     let outcome = vm.java("Hello")?.behind_jvmpi(&arguments)?.run_to(2)?;
     let why = "error: invalid value '0' for '--alloc-interval <SIZE>': a sampling interval is ";

@@ -12,7 +12,6 @@ use crate::cases;
 cases![
     finds_the_hot_methods.on_every_gc().on_every_jdk(),
     finds_the_hot_methods.under_load_on(&[11]),
-    finds_them_stopping_by_jvmti,
     several_samplers,
     beside_an_agent_that_suspends,
     beside_a_debugger.on_every_jdk(),
@@ -22,15 +21,6 @@ cases![
     stacks_have_only_calls_that_the_program_makes.on_every_jdk(),
     native_calls_are_not_interrupted.since(21),
 ];
-
-/// A program with two threads that compute and others that wait: those two are the hottest in the
-/// report, every frame has a name and theirs have lines.
-fn profile(vm: &Vm<'_>, settings: &str) -> Result<Outcome, String> {
-    let outcome = sampler(vm, vm.java("Sampled")?.settings(settings))?.run()?;
-    equal("output", outcome.stdout.as_str(), "sampled\n")?;
-    finds_them(vm)?;
-    Ok(outcome)
-}
 
 fn sampler(vm: &Vm<'_>, java: Launch) -> Result<Launch, String> {
     let report = vm.file("samples.txt");
@@ -55,9 +45,12 @@ pub fn value(profile: &str, key: &str) -> Result<u64, String> {
     line.and_then(|rest| rest.trim().parse().ok()).ok_or_else(|| format!("no {key}:\n{profile}"))
 }
 
-/// JDK 11 can do it only at a price, which one line reports.
+/// A program with two threads that compute and others that wait: those two are the hottest in the report, every frame
+/// has a name and theirs have lines. JDK 11 can do it only at a price, which one line reports.
 fn finds_the_hot_methods(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = profile(vm, "log=info")?;
+    let outcome = sampler(vm, vm.java("Sampled")?.settings("log=info"))?.run()?;
+    equal("output", outcome.stdout.as_str(), "sampled\n")?;
+    finds_them(vm)?;
     let price = |line: &&str| line.starts_with("[jvmpi] info: on this JDK");
     let lines = outcome.stderr.lines().filter(price).count();
     equal("lines", lines, usize::from(vm.jdk.feature < 17))
@@ -65,7 +58,7 @@ fn finds_the_hot_methods(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Samplers suspend each other, too, in whatever they are doing.
 fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
-    for (samplers, settings) in [(2, ""), (4, "suspend=jvmti"), (8, "")] {
+    for (samplers, settings) in [(4, "suspend=jvmti"), (8, "")] {
         let mut java = vm.java("Crowd")?.argument("700").settings(settings);
         let report = |number| vm.file(&format!("samples-{number}.txt"));
         for number in 0..samplers {
@@ -85,10 +78,6 @@ fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn finds_them_stopping_by_jvmti(vm: &Vm<'_>) -> Result<(), String> {
-    profile(vm, "suspend=jvmti").map(|_| ())
-}
-
 /// With one arena, malloc has one lock: a thread that is stopped while it holds that blocks all others, the VM's own
 /// among them.
 fn threads_inside_malloc_are_not_stopped(vm: &Vm<'_>) -> Result<(), String> {
@@ -101,7 +90,7 @@ fn threads_inside_malloc_are_not_stopped(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Like [`profile`], with another agent that has `can_suspend`, loaded before the shim or after it. One line names the
+/// Like [`finds_the_hot_methods`], with another agent that has `can_suspend`, loaded before the shim or after it. One line names the
 /// features that do not work then.
 fn beside(
     vm: &Vm<'_>,
@@ -127,7 +116,6 @@ fn lines_about_suspension(outcome: &Outcome) -> Vec<&str> {
 }
 
 fn beside_an_agent_that_suspends(vm: &Vm<'_>) -> Result<(), String> {
-    beside(vm, "", |java| java.jvmti_agent("holder", "suspend"))?;
     beside(vm, "suspend=jvmti", |java| java.jvmti_agent("holder", "suspend"))
 }
 
