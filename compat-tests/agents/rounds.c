@@ -2,16 +2,21 @@
  * rounds.c - a thread that does something in rounds, between which it waits with a limit.
  *
  * Options: again=y   in each round it does less, and in another order
+ *          lock=y    in each round it makes calls with a lock of the system that THREAD_START takes, too. Without
+ *                    again=y it then waits until an event wants the lock
  */
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "call.h"
 
 static JVMPI_RawMonitor lock;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static JNIEnv *main_env;
 static jobjectID object, string;
-static volatile int rounds;
-static int is_again, has_object, has_string;
+static volatile int rounds, starts, wanting;
+static int is_again, has_lock, has_object, has_string;
 
 static void ask_for(jobjectID type)
 {
@@ -32,6 +37,25 @@ static void round_of(int number)
     }
 }
 
+static void round_with_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+    jvmpi->GetThreadStatus(main_env);
+    while (!is_again && !__atomic_load_n(&wanting, __ATOMIC_SEQ_CST))
+        sched_yield();
+    jvmpi->GetThreadStatus(main_env);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void thread_start(void)
+{
+    __atomic_add_fetch(&wanting, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_lock(&mutex);
+    starts++;
+    pthread_mutex_unlock(&mutex);
+    __atomic_sub_fetch(&wanting, 1, __ATOMIC_SEQ_CST);
+}
+
 static void run(void *unused)
 {
     for (;;) {
@@ -39,7 +63,10 @@ static void run(void *unused)
         jvmpi->RawMonitorWait(lock, 1);
         jvmpi->RawMonitorExit(lock);
         rounds++;
-        round_of(rounds);
+        if (has_lock)
+            round_with_lock();
+        else
+            round_of(rounds);
     }
 }
 
@@ -63,12 +90,15 @@ static void notify(JVMPI_Event *e)
     case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT:
         class_load(e);
         break;
+    case JVMPI_EVENT_THREAD_START:
+        thread_start();
+        break;
     case JVMPI_EVENT_JVM_INIT_DONE:
         main_env = e->env_id;
         jvmpi->CreateSystemThread("rounds", JVMPI_NORMAL_PRIORITY, run);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
-        report("rounds number=%d object=%d string=%d", rounds, has_object, has_string);
+        report("rounds number=%d object=%d string=%d starts=%d", rounds, has_object, has_string, starts);
     }
 }
 
@@ -82,7 +112,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     agent_start(vm, options, notify);
     is_again = strcmp(option("again", ""), "y") == 0;
     lock = jvmpi->RawMonitorCreate("_rounds");
-    enable(JVMPI_EVENT_CLASS_LOAD);
+    has_lock = strcmp(option("lock", ""), "y") == 0;
+    enable(has_lock ? JVMPI_EVENT_THREAD_START : JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_JVM_INIT_DONE);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     return JNI_OK;
