@@ -21,9 +21,9 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 
 /**
- * Threads of two kinds, each of which measures the CPU time that it uses. The first argument selects the first kind,
- * the second is the number of its threads, and the third the milliseconds of CPU time that the other thread computes.
- * Prints the milliseconds of both kinds and of the process.
+ * Threads of two or three kinds, each of which measures the CPU time that it uses. The first argument selects the first
+ * kind, the second is the number of its threads, and the third the milliseconds of CPU time that the other thread
+ * computes. Prints the milliseconds of the kinds and of the process.
  */
 public class CpuShares {
     private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
@@ -39,7 +39,7 @@ public class CpuShares {
         int count = Integer.parseInt(arguments[1]);
         long millis = Long.parseLong(arguments[2]);
         switch (arguments[0]) {
-            case "readers": read(count, millis); break;
+            case "waiting": waitIn(count, millis); break;
             case "sleepers": beside(count, CpuShares::sleeper, millis); break;
             case "parked": park(count, millis); break;
             case "short": computeShortly(count, millis); break;
@@ -51,7 +51,7 @@ public class CpuShares {
         long process = ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
             .getProcessCpuTime();
         System.out.println("expect first=" + USED.get(0) / 1_000_000 + " second=" + USED.get(1) / 1_000_000
-            + " process=" + process / 1_000_000);
+            + " third=" + USED.get(2) / 1_000_000 + " process=" + process / 1_000_000);
     }
 
     private static Thread start(int kind, int number, Work work) {
@@ -86,6 +86,15 @@ public class CpuShares {
 
     private static void burn(long millis) {
         compute(millis);
+    }
+
+    /** As many threads read from sockets as sleep. */
+    private static void waitIn(int count, long millis) throws Exception {
+        List<Thread> sleepers = new ArrayList<>();
+        for (int i = 0; i < count; i++) sleepers.add(start(2, i, CpuShares::sleeper));
+        read(count, millis);
+        isOver = true;
+        for (Thread sleeper : sleepers) sleeper.join();
     }
 
     /** Each thread reads a datagram every 3 ms. */
