@@ -5,18 +5,14 @@
  *
  * Options: seed=1       what is random follows from it and from how threads take turns
  *          drivers=2    threads that do it
- *          length=0     for so many milliseconds; then the program goes on with METHOD_ENTRY alone
- *          dumps=1      heap dumps too
- *          progress=PATH  a file of counters that grow: of events, and of what each driver has done
+ *          length=0     for so many milliseconds; then the program goes on without events
  */
-#include <sys/mman.h>
-
 #include "call.h"
 #include "threads.h"
 
-enum { MAX_DRIVERS = 8, RECENT = 256, DEPTH = 64, MOST_SUSPENDED = 8 };
+enum { RECENT = 256, DEPTH = 64, MOST_SUSPENDED = 8 };
 
-/* The events that come again and again in every program. One of them is always enabled. */
+/* The events that come again and again in every program. */
 static const jint frequent[] = { JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT, JVMPI_EVENT_OBJECT_ALLOC };
 
 static const jint toggled[] = {
@@ -33,17 +29,11 @@ static const jint toggled[] = {
 
 enum { FREQUENT = sizeof frequent / sizeof *frequent, TOGGLED = sizeof toggled / sizeof *toggled };
 
-/* In the file of the option progress. */
-static volatile struct {
-    long events, done[MAX_DRIVERS];
-} *progress;
-
 /* The last IDs met. Their objects and classes may be gone when they are used. */
 static jobjectID objects[RECENT], classes[RECENT];
 static unsigned next_object, next_class;
 static JVMPI_RawMonitor contended;
 static volatile int over;
-static int dumps_heap;
 static unsigned long touched;
 static struct {
     long switches, requests, served, traces, frames, suspended, collections, dumps, threads;
@@ -99,25 +89,17 @@ static void trace(JNIEnv *env, int depth)
 
 static void switch_event(uint64_t *random)
 {
-    static int enabled[FREQUENT] = { 1, 0, 0 };
     static pthread_mutex_t taken = PTHREAD_MUTEX_INITIALIZER;
-    jint type = toggled[pick(random, TOGGLED)], result;
-    int which = (int)pick(random, 4 * FREQUENT), off = (int)pick(random, 2);
+    int is_frequent = pick(random, 4) == 0, off = pick(random, 2) == 0;
+    jint type = is_frequent ? frequent[pick(random, FREQUENT)] : toggled[pick(random, TOGGLED)], result;
 
     COUNT(switches);
-    if (which >= FREQUENT) {
-        result = off ? jvmpi->DisableEvent(type, NULL) : jvmpi->EnableEvent(type, NULL);
-    } else {
-        /* The code must not wait for a thread that does this already: this may be one of its events. */
-        if (pthread_mutex_trylock(&taken) != 0)
-            return;
-        type = frequent[which];
-        off = enabled[which] && enabled[0] + enabled[1] + enabled[2] > 1;
-        result = off ? jvmpi->DisableEvent(type, NULL) : jvmpi->EnableEvent(type, NULL);
-        if (result == JVMPI_SUCCESS)
-            enabled[which] = !off;
+    /* The code must not wait for a thread that does this already: this may be one of its events. */
+    if (is_frequent && pthread_mutex_trylock(&taken) != 0)
+        return;
+    result = off ? jvmpi->DisableEvent(type, NULL) : jvmpi->EnableEvent(type, NULL);
+    if (is_frequent)
         pthread_mutex_unlock(&taken);
-    }
     if (result != JVMPI_SUCCESS)
         report("error what=%s type=%d result=%d", off ? "DisableEvent" : "EnableEvent", (int)type, (int)result);
 }
@@ -181,7 +163,7 @@ static void dump(uint64_t *random)
     JVMPI_HeapDumpArg level = { (jint)pick(random, 3) };
 
     COUNT(dumps);
-    if (dumps_heap && pick(random, 4) == 0)
+    if (pick(random, 4) == 0)
         ask(JVMPI_EVENT_HEAP_DUMP, &level);
     else
         ask(JVMPI_EVENT_MONITOR_DUMP, NULL);
@@ -249,13 +231,11 @@ static void act(uint64_t *random, JNIEnv *self)
         look(random);
 }
 
-/* Leaves events enabled that show that the program makes progress. */
 static void leave_alone(void)
 {
     int i;
 
-    jvmpi->EnableEvent(frequent[0], NULL);
-    for (i = 1; i < FREQUENT; i++)
+    for (i = 0; i < FREQUENT; i++)
         jvmpi->DisableEvent(frequent[i], NULL);
     for (i = 0; i < TOGGLED; i++)
         jvmpi->DisableEvent(toggled[i], NULL);
@@ -283,16 +263,14 @@ static void drive(void *unused)
     static unsigned drivers, left;
     long long length = atoll(option("length", "0")) * 1000000, end = nanos() + length;
     unsigned self = __atomic_fetch_add(&drivers, 1, __ATOMIC_RELAXED);
-    uint64_t random = ((uint64_t)atoll(option("seed", "1")) * MAX_DRIVERS + self + 1) * 0x9e3779b97f4a7c15u;
+    uint64_t random = ((uint64_t)atoll(option("seed", "1")) * 8 + self + 1) * 0x9e3779b97f4a7c15u;
     JNIEnv *env = current_env();
 
     while (!over && (length == 0 || nanos() < end)) {
         long long began = nanos();
         act(&random, env);
-        progress->done[self]++;
         sleep_ms((long)((nanos() - began) / 1000000) + (long)pick(&random, 3));
     }
-    progress->done[self] = 0;
     if (!over && __atomic_add_fetch(&left, 1, __ATOMIC_RELAXED) == (unsigned)atoi(option("drivers", "2")))
         leave_alone();
 }
@@ -335,11 +313,6 @@ static void touch(const void *data, size_t length)
 
 static void notify(JVMPI_Event *e)
 {
-    static __thread long uncounted;
-
-    /* One line of the cache that all threads write to would be felt. */
-    if (++uncounted % 64 == 0)
-        __atomic_add_fetch(&progress->events, 64, __ATOMIC_RELAXED);
     switch (e->event_type & ~JVMPI_REQUESTED_EVENT) {
     case JVMPI_EVENT_THREAD_START:
     case JVMPI_EVENT_THREAD_END:
@@ -370,7 +343,7 @@ static void notify(JVMPI_Event *e)
         break;
     case JVMPI_EVENT_JVM_INIT_DONE: {
         int i, drivers = atoi(option("drivers", "2"));
-        for (i = 0; i < drivers && i < MAX_DRIVERS; i++)
+        for (i = 0; i < drivers; i++)
             if (jvmpi->CreateSystemThread("driver", JVMPI_NORMAL_PRIORITY, drive) != JNI_OK)
                 report("error what=CreateSystemThread");
         break;
@@ -395,19 +368,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
-    const char *path;
-    int file;
-
     agent_start(vm, options, notify);
-    path = option("progress", "progress");
-    file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
-    if (file < 0 || ftruncate(file, sizeof *progress) != 0)
-        abort();
-    progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (progress == MAP_FAILED)
-        abort();
-    close(file);
-    dumps_heap = atoi(option("dumps", "1"));
     contended = jvmpi->RawMonitorCreate("_soak");
     enable(JVMPI_EVENT_THREAD_START);
     enable(JVMPI_EVENT_THREAD_END);

@@ -62,7 +62,7 @@ impl Program {
         let vm = Vm::new(setting.jdk, setting.gc, case);
         let mut launch = self.launch(&vm)?;
         if setting.has_one_processor {
-            launch = launch.on_one_processor();
+            launch = launch.on_one_processor()?;
         }
         if setting.has_one_arena {
             launch = launch.variable("MALLOC_ARENA_MAX", "1");

@@ -34,7 +34,7 @@ impl Guard {
             }
             let directory = build::output_dir().join(format!("hung/{process}"));
             _ = fs::create_dir_all(&directory);
-            let files = stacks::write(process, None, &directory);
+            let files = stacks::write(process, &directory);
             eprintln!("process {process} hung and was killed; in {}: {files}", directory.display());
             let nothing = ptr::null::<libc::siginfo_t>();
             // SAFETY: the handle refers to a process, and no data is passed with the signal.

@@ -24,9 +24,8 @@ pub mod run;
 pub mod soak;
 pub mod spinning;
 pub mod sql;
-pub mod stacks;
+mod stacks;
 pub mod tool;
-pub mod watchdog;
 
 /// Returns the root of the workspace, the folder of `jvmpi.h`. It is the workspace of the package that Cargo runs,
 /// so a copied checkout tests itself. Without Cargo, it is the workspace in which this program was compiled.

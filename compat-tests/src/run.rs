@@ -169,7 +169,6 @@ pub struct Launch {
     patience: Duration,
     partner: Option<u32>,
     jdk: PathBuf,
-    has_one_processor: bool,
 }
 
 impl Launch {
@@ -189,7 +188,6 @@ impl Launch {
             patience: PATIENCE,
             partner: None,
             jdk: jdk.home.clone(),
-            has_one_processor: false,
         })
     }
 
@@ -335,10 +333,15 @@ impl Launch {
         self
     }
 
-    /// Restricts the run to one processor.
-    pub fn on_one_processor(mut self) -> Self {
-        self.has_one_processor = true;
-        self
+    /// Restricts the run to the first of the processors that this process may use.
+    ///
+    /// # Errors
+    /// If the system cannot say which these are.
+    pub fn on_one_processor(self) -> Result<Self, String> {
+        let status = fs::read_to_string("/proc/self/status").map_err(|e| e.to_string())?;
+        let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let first = allowed.and_then(|list| list.trim().split(['-', ',']).next()).unwrap_or("0");
+        self.behind(Path::new("taskset"), &["-c", first])
     }
 
     /// Runs it to its end and demands exit status 0.
@@ -384,13 +387,9 @@ impl Launch {
         fs::write(self.directory.join("command"), format!("{command:?}\n")).map_err(error)?;
         // SAFETY: the closure runs in the child between fork and exec, where the calls in it are allowed.
         unsafe { command.pre_exec(reset_signals) };
-        if self.has_one_processor {
-            // SAFETY: as above.
-            unsafe { command.pre_exec(use_one_processor) };
-        }
         let child = command.spawn().map_err(|e| format!("{}: {e}", self.executable.display()))?;
         let patience = cpu_timeout::with(child.id(), self.partner, self.patience);
-        let echo = Echo::of(vec![stdout, stderr]);
+        let echo = Echo::of([&stdout, &stderr], child.id());
         Ok(Running {
             child,
             patience,
@@ -413,25 +412,6 @@ fn reset_signals() -> io::Result<()> {
         let mut none: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
-    }
-    Ok(())
-}
-
-/// Leaves this process the first of the processors that it may use.
-fn use_one_processor() -> io::Result<()> {
-    // SAFETY: all bits zero are a valid set, and the calls get the size of the set.
-    unsafe {
-        let mut processors: libc::cpu_set_t = mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut processors) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let most = 8 * size_of::<libc::cpu_set_t>();
-        let first = (0..most).find(|number| libc::CPU_ISSET(*number, &processors)).unwrap_or(0);
-        libc::CPU_ZERO(&mut processors);
-        libc::CPU_SET(first, &mut processors);
-        if libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &processors) != 0 {
-            return Err(io::Error::last_os_error());
-        }
     }
     Ok(())
 }
@@ -502,10 +482,10 @@ impl Running {
     /// Returns true if it has ended. Closes its standard input, so that it does not wait for lines.
     ///
     /// # Errors
-    /// If the system cannot say.
+    /// If the system cannot say, or the time is up.
     pub fn has_ended(&mut self) -> Result<bool, String> {
         drop(self.child.stdin.take());
-        self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
+        self.has_ended_with_input_open()
     }
 
     /// Returns true if it has ended by itself: its standard input stays open.
@@ -515,21 +495,6 @@ impl Running {
     pub fn has_ended_with_input_open(&mut self) -> Result<bool, String> {
         self.check_time()?;
         self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
-    }
-
-    /// Lets it run until it has used this much more CPU time.
-    ///
-    /// # Errors
-    /// If the time is up.
-    pub fn go_on_for(&mut self, time: Duration) -> Result<(), String> {
-        let left = self.patience.left().saturating_sub(time);
-        loop {
-            self.check_time()?;
-            if self.patience.left() <= left {
-                return Ok(());
-            }
-            sleep(TICK);
-        }
     }
 
     /// Sends the process this signal.
@@ -622,7 +587,7 @@ impl Running {
         if !self.patience.left().is_zero() {
             return Ok(());
         }
-        let files = stacks::write(self.process(), None, &self.directory);
+        let files = stacks::write(self.process(), &self.directory);
         self.signal(libc::SIGQUIT)?;
         sleep(Duration::from_secs(2));
         let _ = self.child.kill();

@@ -1,12 +1,9 @@
 //! Processes that use the CPU without end, four per CPU. They create the worst conditions for code that waits for
 //! another thread: that thread may get only a small fraction of its usual CPU time.
 
-use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::process::{self, Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 const TO_A_PROCESSOR: usize = 4;
 
@@ -28,72 +25,35 @@ impl Spinning {
         let mut spinning = SPINNING.lock().unwrap_or_else(PoisonError::into_inner);
         let processes = match spinning.upgrade() {
             Some(processes) => processes,
-            None => Arc::new(Processes::start().map_err(|e| format!("spinning processes: {e}"))?),
+            None => Arc::new(Processes::start()?),
         };
         *spinning = Arc::downgrade(&processes);
         Ok(Self { _processes: processes })
     }
 }
 
-/// The processes and the thread that owns them. The kernel kills a process when the thread that started it ends.
 #[derive(Debug)]
-struct Processes {
-    end: Option<Sender<()>>,
-    owner: Option<JoinHandle<()>>,
-}
+struct Processes(Vec<Child>);
 
 impl Processes {
-    fn start() -> io::Result<Self> {
-        let (started, result) = mpsc::channel();
-        let (end, until) = mpsc::channel();
-        let owner = thread::Builder::new().name("spinning".to_owned()).spawn(move || {
-            own(&started, &until);
-        })?;
-        let processes = Self { end: Some(end), owner: Some(owner) };
-        result.recv().unwrap_or_else(|_| Err(io::Error::other("their thread ended")))?;
+    fn start() -> Result<Self, String> {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let mut processes = Self(Vec::new());
+        for _ in 0..TO_A_PROCESSOR * processors {
+            // In a shell `kill` is no program.
+            let script = format!("while kill -0 {} 2>&-; do :; done", process::id());
+            let child = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).spawn();
+            processes.0.push(child.map_err(|e| format!("spinning processes: {e}"))?);
+        }
         Ok(processes)
     }
 }
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        drop(self.end.take());
-        if let Some(owner) = self.owner.take() {
-            let _ = owner.join();
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
-}
-
-/// Starts the processes, reports success or failure, and kills them when `until` has no sender any more.
-fn own(started: &Sender<io::Result<()>>, until: &Receiver<()>) {
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let mut children = Vec::new();
-    let mut result = Ok(());
-    for _ in 0..TO_A_PROCESSOR * processors {
-        match spin() {
-            Ok(child) => children.push(child),
-            Err(error) => result = Err(error),
-        }
-    }
-    let _ = started.send(result);
-    let _ = until.recv();
-    for child in &mut children {
-        let _ = child.kill();
-    }
-    for child in &mut children {
-        let _ = child.wait();
-    }
-}
-
-fn spin() -> io::Result<Child> {
-    let mut command = Command::new("sh");
-    command.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
-    // SAFETY: the closure runs in the child between fork and exec, where prctl may be called.
-    unsafe {
-        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        });
-    }
-    command.spawn()
 }

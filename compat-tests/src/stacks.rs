@@ -5,12 +5,9 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::jdk::Jdk;
-
-/// Writes the stack traces into files in this folder, as far as possible: by `jcmd`, which a JVM answers only if it can
-/// reach a safepoint, by `gdb`, and from `/proc`. Returns the names of the files.
-#[must_use]
-pub fn write(process: u32, jdk: Option<&Jdk>, directory: &Path) -> String {
+/// Writes the stack traces into files in this folder, as far as possible: from `/proc` and by `gdb`. Returns the names
+/// of the files.
+pub(crate) fn write(process: u32, directory: &Path) -> String {
     let process = process.to_string();
     let mut written = Vec::new();
     // `/proc` comes first, because reading it does not affect the process.
@@ -18,23 +15,17 @@ pub fn write(process: u32, jdk: Option<&Jdk>, directory: &Path) -> String {
         written.push("stacks.proc");
     }
     let debugger = ["gdb", "-p", &process, "-batch", "-nx", "-ex", "thread apply all bt 60"];
-    if tool(&directory.join("stacks.gdb"), "60", &debugger) {
+    if tool(&directory.join("stacks.gdb"), &debugger) {
         written.push("stacks.gdb");
-    }
-    if let Some(jdk) = jdk {
-        let jcmd = jdk.jcmd().to_string_lossy().into_owned();
-        if tool(&directory.join("stacks.jcmd"), "20", &[&jcmd, &process, "Thread.print", "-l"]) {
-            written.push("stacks.jcmd");
-        }
     }
     written.join(", ")
 }
 
 /// Runs a tool with a timeout, because a tool that waits for the process may hang too. Returns true if it succeeded.
-fn tool(output: &Path, seconds: &str, command: &[&str]) -> bool {
+fn tool(output: &Path, command: &[&str]) -> bool {
     let Ok(file) = File::create(output) else { return false };
     let done = Command::new("timeout")
-        .args(["-s", "KILL", seconds])
+        .args(["-s", "KILL", "60"])
         .args(command)
         .stdin(Stdio::null())
         .stdout(file)
