@@ -13,7 +13,6 @@ pub mod conformance;
 mod cpu_timeout;
 pub mod debian;
 pub mod echo;
-pub mod hangs;
 pub mod hung;
 pub mod jdk;
 pub mod machine;
