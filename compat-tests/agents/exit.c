@@ -1,6 +1,6 @@
 /*
  * exit.c - ends the process from many places.
- * Options: mode=on_load, init_done, class_load, shut_down, system_thread or java_thread; code=N
+ * Options: mode=init_done, class_load, shut_down or java_thread; code=N
  */
 #include "call.h"
 
@@ -13,11 +13,6 @@ static void leave(void)
     jvmpi->DisableGC();
     jvmpi->ProfilerExit(atoi(option("code", "3")));
     report("came_back");
-}
-
-static void system_thread(void *unused)
-{
-    leave();
 }
 
 static jlong called(JNIEnv *env, const char *what, jobject object)
@@ -34,15 +29,11 @@ static void notify(JVMPI_Event *e)
         || (e->event_type == JVMPI_EVENT_CLASS_LOAD && mode_is("class_load"))
         || (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN && mode_is("shut_down")))
         leave();
-    if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE && mode_is("system_thread"))
-        jvmpi->CreateSystemThread("leaver", JVMPI_NORMAL_PRIORITY, system_thread);
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 {
     agent_start(vm, options, notify);
-    if (mode_is("on_load"))
-        leave();
     enable(JVMPI_EVENT_JVM_INIT_DONE);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     enable(JVMPI_EVENT_THREAD_END);

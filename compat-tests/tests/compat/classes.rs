@@ -13,8 +13,6 @@ cases![
     named_before_it_can_be_linked,
     used_before_it_can_be_linked,
     used_before_it_is_linked_by_a_thread_with_a_lock,
-    hidden_classes_are_announced_and_cannot_be_rewritten.on_every_jdk(),
-    names_with_slashes,
     unload_waits_until_gc_is_enabled,
     data_of_unannounced_classes_is_freed,
     // ZGC has no class unloading there.
@@ -23,7 +21,6 @@ cases![
     names_live_as_long_as_classes,
     the_load_is_that_of_the_thread_of_the_hook,
     each_hook_is_followed_by_its_load,
-    a_hook_is_followed_by_its_load_when_the_program_exits,
 ];
 
 /// The start of the main thread, the classes, the other threads, and only then the end of
@@ -80,32 +77,6 @@ fn used_before_it_is_linked_by_a_thread_with_a_lock(vm: &Vm<'_>) -> Result<(), S
         let violations: Vec<_> =
             outcome.report().lines("violation").map(ToString::to_string).collect();
         equal("violations", violations, Vec::<String>::new())?;
-    }
-    Ok(())
-}
-
-/// All that a JVMTI agent could use to see their methods' calls is refused. If this fails one day, more can
-/// be reported.
-fn hidden_classes_are_announced_and_cannot_be_rewritten(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hidden")?.agent("hidden", "")?.run()?;
-    equal("runs", outcome.expects.one("expect")?.int("runs")?, 1)?;
-    let (class, hidden) = (outcome.report().one("class_load")?, outcome.report().one("hidden")?);
-    equal("class", class.id("id")?, hidden.id("id")?)?;
-    ensure!(class.int("methods")? >= 2 && class.text("name")?.contains('/'), "{class}");
-    // JVMTI_ERROR_UNMODIFIABLE_CLASS
-    equal("retransformed", hidden.int("retransformed")?, 79)?;
-    equal("redefined", hidden.int("redefined")?, 79)?;
-    for nothing in ["can_change", "hooks", "entries"] {
-        equal(nothing, hidden.int(nothing)?, 0)?;
-    }
-    Ok(())
-}
-
-fn names_with_slashes(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Hello")?.agent("events", "events=42")?;
-    let outcome = java.settings("names=slash").run()?;
-    for name in ["java/lang/Object", "[Ljava/lang/String;", "Hello"] {
-        outcome.report().find("class_load", "name", name)?;
     }
     Ok(())
 }
@@ -182,26 +153,21 @@ fn the_load_is_that_of_the_thread_of_the_hook(vm: &Vm<'_>) -> Result<(), String>
     Ok(())
 }
 
-/// Whatever a thread has loaded it has announced when it ends, and it never sees a class of the shim's.
-fn paired(vm: &Vm<'_>, argument: &str) -> Result<(), String> {
-    let java = vm.java("Hook")?.agent("class_hook", "mode=pairs")?;
-    let outcome = java.argument(argument).run()?;
-    let pending: Vec<_> = outcome.report().lines("pending").map(ToString::to_string).collect();
-    equal("hooks without CLASS_LOAD", pending, Vec::<String>::new())?;
+/// A thread has announced the classes that it has loaded when it ends, and never sees a class of the shim's. The
+/// program returns or exits.
+fn each_hook_is_followed_by_its_load(vm: &Vm<'_>) -> Result<(), String> {
     // The thread, the main one if it returns, and that which ends the JVM.
-    let ends = if argument == "exit" { 2 } else { 3 };
-    ensure!(outcome.report().count("end") >= ends, "{} ends", outcome.report().count("end"));
-    let unused = ["Hook$Unused", "Hook$UnusedToo", "Hello", "java.util.zip.GZIPInputStream"];
-    for name in unused {
-        outcome.report().find("class_load", "name", name)?;
+    for (argument, ends) in [("unused", 3), ("exit", 2)] {
+        let java = vm.java("Hook")?.agent("class_hook", "mode=pairs")?;
+        let outcome = java.argument(argument).run()?;
+        let report = outcome.report();
+        let pending: Vec<_> = report.lines("pending").map(ToString::to_string).collect();
+        equal("hooks without CLASS_LOAD", pending, Vec::<String>::new())?;
+        ensure!(report.count("end") >= ends, "{argument}: {} ends", report.count("end"));
+        let unused = ["Hook$Unused", "Hook$UnusedToo", "Hello", "java.util.zip.GZIPInputStream"];
+        for name in unused {
+            report.find("class_load", "name", name)?;
+        }
     }
     Ok(())
-}
-
-fn each_hook_is_followed_by_its_load(vm: &Vm<'_>) -> Result<(), String> {
-    paired(vm, "unused")
-}
-
-fn a_hook_is_followed_by_its_load_when_the_program_exits(vm: &Vm<'_>) -> Result<(), String> {
-    paired(vm, "exit")
 }

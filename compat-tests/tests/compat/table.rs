@@ -1,4 +1,4 @@
-//! The function table: results, bad arguments, IDs, the handler, and the way out.
+//! The function table: events that are switched, bad arguments, costs, and ProfilerExit.
 
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
@@ -7,61 +7,15 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    results_of_every_number,
     refused_event_is_not_enabled_later,
     switched_by_many_at_once,
     bad_arguments,
-    ids_and_objects.on_every_gc(),
-    handler_never_set,
-    handler_replaced,
-    exit_from_jvm_on_load,
-    exit_from_jvm_init_done,
-    exit_from_class_load,
-    exit_from_jvm_shut_down,
-    exit_from_system_thread,
-    exit_from_java_thread,
+    profiler_exit_ends_with_its_status_and_runs_no_hook,
     functions_called_in_each_event_do_not_allocate,
 ];
 
 const SUCCESS: i64 = 0;
-const NOT_AVAILABLE: i64 = 1;
 const FAIL: i64 = -1;
-
-/// Returns true if an event of this number can be enabled. Agents stop at the first that cannot.
-fn can_be_enabled(event: i64) -> bool {
-    matches!(event, 1..=9 | 33..=35 | 38..=49 | 51..=58 | 60 | 61)
-}
-
-/// The results of the functions that switch events, in `JVM_OnLoad` and later, and of requests for NULL and for an
-/// unknown ID.
-fn results_of_every_number(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.agent("table", "")?.run()?;
-    for phase in ["on_load", "live"] {
-        let lines = outcome.report().lines("results");
-        let lines: Vec<_> = lines.filter(|line| line.text("phase") == Ok(phase)).collect();
-        equal("numbers tried", lines.len(), 71)?;
-        for line in lines {
-            let event = line.int("type")?;
-            let expected = if can_be_enabled(event) { SUCCESS } else { NOT_AVAILABLE };
-            for call in ["enable", "again", "disable", "disable_again"] {
-                ensure!(line.int(call)? == expected, "{call} is not {expected}: {line}");
-            }
-        }
-    }
-    outcome.report().one("request_done")?;
-    for line in outcome.report().lines("request") {
-        let results = [line.int("null")?, line.int("unknown")?];
-        let right = match line.int("type")? {
-            // CLASS_LOAD and THREAD_START of an unknown ID.
-            33 | 42 => results == [FAIL, FAIL],
-            // OBJECT_ALLOC and OBJECT_DUMP.
-            4 | 50 => !results.contains(&SUCCESS),
-            _ => results == [NOT_AVAILABLE, NOT_AVAILABLE],
-        };
-        ensure!(right, "{line}");
-    }
-    Ok(())
-}
 
 /// The VM refuses an unknown thread; the event behaves as if it were not requested.
 fn refused_event_is_not_enabled_later(vm: &Vm<'_>) -> Result<(), String> {
@@ -96,60 +50,19 @@ fn bad_arguments(vm: &Vm<'_>) -> Result<(), String> {
     outcome.checks(&["small method", "wild method", "zeros as method", "other data as method"])
 }
 
-fn ids_and_objects(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Ids")?.agent("ids", "")?.run()?;
-    outcome.checks(&["thread id", "and back", "fresh object", "class of a JDK method"])
-}
-
-fn handler_never_set(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.agent("handler", "mode=never")?.run()?;
-    equal("lines", outcome.report().all().len(), 0)?;
-    equal("output", outcome.stdout.as_str(), "hello \n")
-}
-
-fn handler_replaced(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.agent("handler", "mode=replaced")?.run()?;
-    outcome.report().find("first", "type", "46")?;
-    outcome.report().find("second", "type", "47")?;
-    equal("lines", outcome.report().all().len(), 2)
-}
-
-/// The process ends with the agent's status, and nothing is sent after the call.
-fn exit_from(vm: &Vm<'_>, place: &str) -> Result<(), String> {
-    for code in [0, 3, 200] {
+/// Nothing is sent after the call, which the agent makes with a raw monitor and collections disabled.
+fn profiler_exit_ends_with_its_status_and_runs_no_hook(vm: &Vm<'_>) -> Result<(), String> {
+    for (place, code) in
+        [("init_done", 0), ("class_load", 200), ("shut_down", 3), ("java_thread", 1)]
+    {
         let options = format!("mode={place},code={code}");
-        let outcome = vm.java("Exit")?.agent("exit", &options)?.run_to(code)?;
+        let program = if place == "shut_down" { "Hello" } else { "Exit" };
+        let outcome = vm.java(program)?.agent("exit", &options)?.run_to(code)?;
         let lines = outcome.report().all();
         equal("the last line", lines.last().map(|line| line.word.as_str()), Some("leaving"))?;
         ensure!(!outcome.stdout.contains("hook"), "a shutdown hook ran");
     }
     Ok(())
-}
-
-fn exit_from_jvm_on_load(vm: &Vm<'_>) -> Result<(), String> {
-    exit_from(vm, "on_load")
-}
-
-fn exit_from_jvm_init_done(vm: &Vm<'_>) -> Result<(), String> {
-    exit_from(vm, "init_done")
-}
-
-fn exit_from_class_load(vm: &Vm<'_>) -> Result<(), String> {
-    exit_from(vm, "class_load")
-}
-
-fn exit_from_jvm_shut_down(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.agent("exit", "mode=shut_down,code=3")?.run_to(3)?;
-    equal("output", outcome.stdout.as_str(), "hello \n")?;
-    equal("lines after the call", outcome.report().count("came_back"), 0)
-}
-
-fn exit_from_system_thread(vm: &Vm<'_>) -> Result<(), String> {
-    exit_from(vm, "system_thread")
-}
-
-fn exit_from_java_thread(vm: &Vm<'_>) -> Result<(), String> {
-    exit_from(vm, "java_thread")
 }
 
 /// The functions that agents call in every event.
