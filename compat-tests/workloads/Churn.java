@@ -1,5 +1,3 @@
-import java.io.IOException;
-import java.io.InputStream;
 import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
 
@@ -55,7 +53,7 @@ final class Churn {
 
     /** Runs until this time, and for at least this many rounds; returns their number. */
     private static int churn(long end, int least, boolean dumps) throws Exception {
-        byte[] victim = read();
+        byte[] victim = ClassFile.of("Unload$Victim");
         Throwable[] failure = new Throwable[1];
         Thread[] threads = new Thread[THREADS];
         over = false;
@@ -147,16 +145,5 @@ final class Churn {
             kept[place] = new Node(place % 3 == 0 && kept[place] != null ? kept[place].next : null, value);
         }
         published = kept;
-    }
-
-    private static byte[] read() throws IOException {
-        try (InputStream in = Churn.class.getResourceAsStream("Unload$Victim.class")) {
-            byte[] buffer = new byte[65_536];
-            int length = 0;
-            for (int n; (n = in.read(buffer, length, buffer.length - length)) > 0; ) {
-                length += n;
-            }
-            return Arrays.copyOf(buffer, length);
-        }
     }
 }

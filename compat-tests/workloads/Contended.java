@@ -1,4 +1,3 @@
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -8,7 +7,7 @@ import java.util.function.Consumer;
 
 /**
  * Stages contention: one thread owns a monitor until all others wait for it, then they get it one
- * by one. The arguments are how the monitor is entered and left, and how many threads wait for it.
+ * by one. The arguments are how many threads wait for it, and the ways in which it is entered and left.
  */
 public class Contended {
     private static final int ROUNDS = 3;
@@ -62,7 +61,7 @@ public class Contended {
             private Object old() {
                 try {
                     return new OldVersion(48).make("Contended$Old");
-                } catch (IOException | ReflectiveOperationException e) {
+                } catch (ReflectiveOperationException e) {
                     throw new IllegalStateException(e);
                 }
             }
@@ -250,21 +249,23 @@ public class Contended {
     private static int inside;
 
     public static void main(String[] arguments) throws InterruptedException {
-        int waiters = Integer.parseInt(arguments[1]);
-        Contended object = new Contended();
-        Agent.call("watch contended", object);
-        switch (arguments[0]) {
-            case "WAIT":
-                letIn(object, waiters);
-                break;
-            case "NOTIFIED":
-                wakeUp(object, waiters);
-                break;
-            case "SWITCHED":
-                switchEvents(object, waiters);
-                break;
-            default:
-                handOn(Way.valueOf(arguments[0]), object, waiters);
+        int waiters = Integer.parseInt(arguments[0]);
+        for (int i = 1; i < arguments.length; i++) {
+            Contended object = new Contended();
+            Agent.call("watch " + arguments[i], object);
+            switch (arguments[i]) {
+                case "WAIT":
+                    letIn(object, waiters);
+                    break;
+                case "NOTIFIED":
+                    wakeUp(object, waiters);
+                    break;
+                case "SWITCHED":
+                    switchEvents(object, waiters);
+                    break;
+                default:
+                    handOn(Way.valueOf(arguments[i]), object, waiters);
+            }
         }
         System.out.println("expect rounds=" + ROUNDS + " inside=" + inside);
     }
@@ -272,7 +273,7 @@ public class Contended {
     /** The first round is interpreted, the last one compiled. */
     private static void handOn(Way way, Contended object, int waiters) throws InterruptedException {
         if (way.monitor(object) != object) {
-            Agent.call("watch contended", way.monitor(object));
+            Agent.call("watch " + way, way.monitor(object));
         }
         if (way == Way.LIBRARY) {
             all("enable");

@@ -1,5 +1,3 @@
-import java.io.DataInputStream;
-import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.function.IntSupplier;
 
@@ -38,13 +36,8 @@ final class LoaderLock {
         }
 
         private Class<?> define(String name) {
-            try (DataInputStream in = new DataInputStream(getResourceAsStream(name + ".class"))) {
-                byte[] file = new byte[in.available()];
-                in.readFully(file);
-                return defineClass(name, file, 0, file.length);
-            } catch (IOException e) {
-                throw new AssertionError(e);
-            }
+            byte[] file = ClassFile.of(name);
+            return defineClass(name, file, 0, file.length);
         }
     }
 

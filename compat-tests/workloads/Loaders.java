@@ -1,5 +1,3 @@
-import java.io.IOException;
-import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -35,7 +33,7 @@ final class Loaders {
         }
 
         final Runnable make() throws Exception {
-            byte[] file = file();
+            byte[] file = ClassFile.of("Loaders$Made");
             Class<?> made = defineClass("Loaders$Made", file, 0, file.length);
             return (Runnable) made.getDeclaredConstructor().newInstance();
         }
@@ -63,17 +61,6 @@ final class Loaders {
         public Class<?> loadClass(String name) throws ClassNotFoundException {
             return find(name);
         }
-    }
-
-    private static byte[] file() throws IOException {
-        byte[] buffer = new byte[65_536];
-        int length = 0;
-        try (InputStream in = Loaders.class.getResourceAsStream("Loaders$Made.class")) {
-            for (int n; (n = in.read(buffer, length, buffer.length - length)) > 0; ) {
-                length += n;
-            }
-        }
-        return java.util.Arrays.copyOf(buffer, length);
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -1,6 +1,3 @@
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.InputStream;
 import java.lang.reflect.Array;
 
 /**
@@ -37,21 +34,9 @@ final class LockedOut {
                     locked = false;
                 }
             }
-            byte[] file = file(name);
+            byte[] file = ClassFile.of(name);
             return defineClass(name, file, 0, file.length);
         }
-    }
-
-    private static byte[] file(String name) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (InputStream in = LockedOut.class.getResourceAsStream(name + ".class")) {
-            for (int next = in.read(); next >= 0; next = in.read()) {
-                bytes.write(next);
-            }
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
-        return bytes.toByteArray();
     }
 
     public static void main(String[] arguments) throws Exception {

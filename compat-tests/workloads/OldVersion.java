@@ -1,6 +1,3 @@
-import java.io.DataInputStream;
-import java.io.IOException;
-
 /** Defines classes once more, with files of an older version. */
 final class OldVersion extends ClassLoader {
     private final int version;
@@ -9,13 +6,10 @@ final class OldVersion extends ClassLoader {
         this.version = version;
     }
 
-    Object make(String name) throws IOException, ReflectiveOperationException {
-        try (DataInputStream in = new DataInputStream(OldVersion.class.getResourceAsStream(name + ".class"))) {
-            byte[] file = new byte[in.available()];
-            in.readFully(file);
-            file[6] = 0;
-            file[7] = (byte) version;
-            return defineClass(name, file, 0, file.length).getConstructor().newInstance();
-        }
+    Object make(String name) throws ReflectiveOperationException {
+        byte[] file = ClassFile.of(name);
+        file[6] = 0;
+        file[7] = (byte) version;
+        return defineClass(name, file, 0, file.length).getConstructor().newInstance();
     }
 }

@@ -1,6 +1,3 @@
-import java.io.IOException;
-import java.io.InputStream;
-
 /** Lets threads enable and disable events at the same time, and does what causes them. */
 final class Switching {
     private static final int ROUNDS = 150;
@@ -28,7 +25,7 @@ final class Switching {
                     + " result=" + result);
             return;
         }
-        byte[] file = read();
+        byte[] file = ClassFile.of("Switching$Loaded");
         for (int round = 0; round < ROUNDS; round++) {
             Thread[] threads = new Thread[4];
             for (int i = 0; i < threads.length; i++) {
@@ -69,16 +66,5 @@ final class Switching {
             LOCK.wait(1);
         }
         Agent.call("collect");
-    }
-
-    private static byte[] read() throws IOException {
-        try (InputStream in = Switching.class.getResourceAsStream("Switching$Loaded.class")) {
-            byte[] buffer = new byte[65536];
-            int length = 0;
-            for (int n; (n = in.read(buffer, length, buffer.length - length)) > 0; ) {
-                length += n;
-            }
-            return java.util.Arrays.copyOf(buffer, length);
-        }
     }
 }

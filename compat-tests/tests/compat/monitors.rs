@@ -3,105 +3,98 @@
 use std::collections::BTreeSet;
 
 use compat_tests::report::{Line, Report};
-use compat_tests::run::{Outcome, Vm};
+use compat_tests::run::{Launch, Outcome, Vm};
 
 use crate::assert::equal;
-use crate::{cases, objects};
+use crate::cases;
 
 cases![
-    contention,
     contention.under_load_on(&[25]),
-    ways_out,
-    ways_out_of_native_methods,
-    trusted_classes,
-    waiting_lets_others_in,
-    notified,
+    owner_that_leaves_in_any_way_hands_on,
+    owner_in_a_trusted_class_hands_on,
+    waits_of_owners_and_of_others,
     waits_for_an_initializer_are_whole,
     waits_that_throw_an_exception_are_not_reported.on_every_jdk(),
     parking.on_every_jdk(),
-    parking_is_reported_only_with_the_setting,
-    switched_while_threads_wait,
     virtual_threads.since(21),
     virtual_threads_of_their_own.since(21),
-    rules_with_virtual_threads.since(21),
 ];
+
+/// The events of entering and leaving.
+const ENTERING: &str = "54+55+56";
 
 /// Returns the lines about the watched monitor.
 fn watched<'a>(report: &'a Report, monitor: &'a str) -> impl Iterator<Item = &'a Line> {
     report.all().iter().filter(move |line| line.text("monitor") == Ok(monitor))
 }
 
-fn count(report: &Report, word: &str) -> usize {
-    watched(report, "contended").filter(|line| line.word == word).count()
+fn count(report: &Report, monitor: &str, word: &str) -> usize {
+    watched(report, monitor).filter(|line| line.word == word).count()
 }
 
-fn staged(
-    vm: &Vm<'_>,
-    way: &str,
-    waiters: usize,
-    events: &str,
-) -> Result<(Outcome, usize), String> {
-    let java = vm.java("Contended")?.agent("monitors", &format!("events={events}"))?;
-    let outcome = java.argument(way).argument(&waiters.to_string()).run()?;
-    let rounds = outcome.expects.one("expect")?.int("rounds")? as usize;
-    Ok((outcome, rounds))
+/// Runs the program with these ways of entering and leaving a monitor, one after the other.
+fn staged(java: Launch, waiters: usize, ways: &[&str], events: &str) -> Result<Outcome, String> {
+    let java = java.agent("monitors", &format!("events={events}"))?.argument(&waiters.to_string());
+    ways.iter().fold(java, |java, way| java.argument(way)).run()
 }
 
-/// Every thread that waits is reported, and reported as the owner later. Whoever leaves the monitor
-/// while others wait is reported before the next one gets it.
+fn rounds(outcome: &Outcome) -> Result<usize, String> {
+    Ok(outcome.expects.one("expect")?.int("rounds")? as usize)
+}
+
+/// Each thread that waits is reported, and reported as the owner later. The thread that leaves the monitor while others
+/// wait is reported before the next one gets the monitor.
+fn hands_on(java: Launch, waiters: usize, ways: &[&str], events: &str) -> Result<Outcome, String> {
+    let outcome = staged(java, waiters, ways, events)?;
+    for way in ways {
+        handed_on(&outcome, way, waiters).map_err(|error| format!("{way} {events}: {error}"))?;
+    }
+    Ok(outcome)
+}
+
 fn contention(vm: &Vm<'_>) -> Result<(), String> {
-    handed_on(vm, "BLOCK", 8)
+    hands_on(vm.java("Contended")?, 8, &["BLOCK"], ENTERING).map(drop)
 }
 
-/// However a monitor is left: only leaving it for good counts.
-fn ways_out(vm: &Vm<'_>) -> Result<(), String> {
-    for way in
-        ["METHOD", "STATIC", "OLD_STATIC", "RECURSIVE", "BESIDE", "THROWN", "METHOD_THROWN", "JNI"]
-    {
-        handed_on(vm, way, 3).map_err(|error| format!("{way}: {error}"))?;
-    }
-    Ok(())
-}
-
-/// Synchronized native methods are tested with and without their own events.
-fn ways_out_of_native_methods(vm: &Vm<'_>) -> Result<(), String> {
-    for (way, events) in [
-        ("NATIVE", "54+55+56"),
-        ("NATIVE", "1+3+54+55+56"),
-        ("NATIVE_STATIC", "54+55+56"),
-        ("NATIVE_THROWN", "54+55+56"),
-        ("NATIVE_THROWN", "1+3+54+55+56"),
-    ] {
-        let handed_on =
-            staged(vm, way, 3, events).and_then(|(outcome, _)| handed_on_in(&outcome, 3));
-        handed_on.map_err(|error| format!("{way} {events}: {error}"))?;
-    }
-    Ok(())
+/// Only leaving a monitor for good counts. Synchronized native methods are tested with and without their own events.
+fn owner_that_leaves_in_any_way_hands_on(vm: &Vm<'_>) -> Result<(), String> {
+    let ways = [
+        "BLOCK",
+        "METHOD",
+        "STATIC",
+        "OLD_STATIC",
+        "RECURSIVE",
+        "BESIDE",
+        "THROWN",
+        "METHOD_THROWN",
+        "JNI",
+        "NATIVE",
+        "NATIVE_STATIC",
+        "NATIVE_THROWN",
+    ];
+    hands_on(vm.java("Contended")?, 3, &ways, ENTERING)?;
+    let native = ["NATIVE", "NATIVE_THROWN"];
+    hands_on(vm.java("Contended")?, 3, &native, "1+3+54+55+56").map(drop)
 }
 
 /// The VM does not verify classes of the boot loader, and forgets what that would take.
-fn trusted_classes(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Contended")?.agent("monitors", "events=57+58")?.flag("-Xshare:off");
-    let outcome = java.argument("LIBRARY").argument("3").run()?;
+fn owner_in_a_trusted_class_hands_on(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Contended")?.flag("-Xshare:off");
+    let outcome = hands_on(java, 3, &["LIBRARY"], "57+58")?;
     ensure!(!outcome.stderr.contains("reports nothing"), "{}", outcome.stderr);
-    handed_on_in(&outcome, 3)
+    Ok(())
 }
 
-fn handed_on(vm: &Vm<'_>, way: &str, waiters: usize) -> Result<(), String> {
-    let (outcome, _) = staged(vm, way, waiters, "54+55+56")?;
-    handed_on_in(&outcome, waiters)
-}
-
-fn handed_on_in(outcome: &Outcome, waiters: usize) -> Result<(), String> {
+fn handed_on(outcome: &Outcome, way: &str, waiters: usize) -> Result<(), String> {
     let report = outcome.report();
-    let rounds = outcome.expects.one("expect")?.int("rounds")? as usize;
+    let rounds = rounds(outcome)?;
     for word in ["enter", "entered", "exit"] {
-        equal(word, count(report, word), rounds * waiters)?;
+        equal(word, count(report, way, word), rounds * waiters)?;
     }
     let mut waiting = BTreeSet::new();
     let mut owner = "main".to_owned();
     let mut left = false;
-    for line in watched(report, "contended") {
+    for line in watched(report, way) {
         let thread = line.text("thread")?;
         match line.word.as_str() {
             "enter" => ensure!(waiting.insert(thread.to_owned()), "waits twice: {line}"),
@@ -123,23 +116,34 @@ fn handed_on_in(outcome: &Outcome, waiters: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// A notified or interrupted thread waits for the monitor again, because the thread that wakes it owns
-/// the monitor.
-fn notified(vm: &Vm<'_>) -> Result<(), String> {
-    let (outcome, rounds) = staged(vm, "NOTIFIED", 3, "54+55+56+57+58")?;
-    let report = outcome.report();
+fn waits_of_owners_and_of_others(vm: &Vm<'_>) -> Result<(), String> {
+    let ways = ["WAIT", "NOTIFIED", "SWITCHED"];
+    let outcome = staged(vm.java("Contended")?, 3, &ways, "54+55+56+57+58")?;
+    let (report, rounds) = (outcome.report(), rounds(&outcome)?);
+    let words = |monitor, thread: &str| -> Vec<&str> {
+        let is_its = |line: &&Line| thread.is_empty() || line.text("thread") == Ok(thread);
+        watched(report, monitor).filter(is_its).map(|line| line.word.as_str()).collect()
+    };
+    // An owner that waits lets threads in that wait to enter, however often it has entered. The thread that
+    // notifies owned the monitor. No thread waits for it when it leaves.
+    let expected = ["wait", "exit", "waited", "enter", "entered"].repeat(rounds);
+    equal("the owner that waits", words("WAIT", "main"), expected)?;
+    for (word, times) in [("enter", 4), ("entered", 4), ("exit", 3)] {
+        equal(word, count(report, "WAIT", word), times * rounds)?;
+    }
+    // A notified or interrupted thread waits for the monitor again, which the thread that wakes it owns.
     for how in ["notified", "interrupted"] {
         for i in 0..3 {
             let name = format!("{how}-{i}");
-            let lines =
-                watched(report, "contended").filter(|line| line.text("thread") == Ok(&name));
-            let words = lines.map(|line| line.word.as_str()).filter(|word| *word != "exit");
-            let expected = ["wait", "waited", "enter", "entered"].repeat(rounds);
-            equal(&name, words.collect::<Vec<_>>(), expected)?;
+            let mut seen = words("NOTIFIED", &name);
+            seen.retain(|word| *word != "exit");
+            equal(&name, seen, ["wait", "waited", "enter", "entered"].repeat(rounds))?;
         }
     }
-    let enters = count(report, "enter");
-    equal("entered", count(report, "entered"), enters)
+    equal("entered", count(report, "NOTIFIED", "entered"), count(report, "NOTIFIED", "enter"))?;
+    // A wait that began unseen has no end, and a thread with an unseen end is not taken to be waiting.
+    let expected = vec!["enter", "enter", "enter", "enter", "exit", "entered"];
+    equal("switched while threads wait", words("SWITCHED", ""), expected)
 }
 
 /// The JVM itself waits at a monitor for a class that another thread initializes, and reports only the end of such a wait.
@@ -205,12 +209,6 @@ fn parking(vm: &Vm<'_>) -> Result<(), String> {
     equal("parking that is over at once", at_blocker.count(), 0)
 }
 
-fn parking_is_reported_only_with_the_setting(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Parks")?.agent("monitors", "events=57+58")?.run()?;
-    let parks = |line: &&Line| line.text("monitor") != Ok("-");
-    equal("events", outcome.report().all().iter().filter(parks).count(), 0)
-}
-
 /// JDK 21 keeps the carrier of a virtual thread that waits for a monitor, so the carrier is reported as
 /// waiting. Later JDKs let it run other threads and report nothing. A thread that leaves the monitor is
 /// reported in both cases, carriers too.
@@ -222,8 +220,8 @@ fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = java.argument(&told.to_string()).run()?;
     let report = outcome.report();
     equal("stages", outcome.expects.one("expect")?.int("stages")?, 2)?;
-    equal("enter", count(report, "enter"), 2 * told)?;
-    equal("entered", count(report, "entered"), 2 * told)?;
+    equal("enter", count(report, "contended", "enter"), 2 * told)?;
+    equal("entered", count(report, "contended", "entered"), 2 * told)?;
     let mut waiting = BTreeSet::new();
     let mut left = false;
     for line in watched(report, "contended") {
@@ -243,7 +241,7 @@ fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
         }
     }
     if carriers_wait {
-        equal("exit", count(report, "exit"), 2 * told)?;
+        equal("exit", count(report, "contended", "exit"), 2 * told)?;
     }
     let waits: Vec<_> = watched(report, "waited").map(|line| line.word.as_str()).collect();
     let of = |word| waits.iter().filter(|found| **found == word).count();
@@ -260,7 +258,7 @@ fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = java.argument("6").run()?;
     let report = outcome.report();
     for word in ["enter", "entered", "exit"] {
-        equal(word, count(report, word), 12)?;
+        equal(word, count(report, "contended", word), 12)?;
     }
     let mut waiting = 0;
     let mut left = false;
@@ -287,30 +285,4 @@ fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
 
 fn is_carrier(thread: &str) -> bool {
     thread.starts_with("ForkJoinPool")
-}
-
-fn rules_with_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    objects::checked(vm.java_for(21, "Virtual")?, "mode=monitors").map(|_| ())
-}
-
-/// An owner that waits to be notified admits threads that wait to enter, however often it has entered.
-/// The notifying thread owned the monitor. No thread waits for it when it leaves.
-fn waiting_lets_others_in(vm: &Vm<'_>) -> Result<(), String> {
-    let (outcome, rounds) = staged(vm, "WAIT", 3, "54+55+56+57+58")?;
-    let report = outcome.report();
-    let by_main = watched(report, "contended").filter(|line| line.text("thread") == Ok("main"));
-    let by_main: Vec<_> = by_main.map(|line| line.word.as_str()).collect();
-    equal("main", by_main, ["wait", "exit", "waited", "enter", "entered"].repeat(rounds))?;
-    for (word, times) in [("enter", 4), ("entered", 4), ("exit", 3)] {
-        equal(word, count(report, word), times * rounds)?;
-    }
-    Ok(())
-}
-
-/// A wait that began unseen has no end, and a thread with an unseen end is not taken to be waiting.
-fn switched_while_threads_wait(vm: &Vm<'_>) -> Result<(), String> {
-    let (outcome, _) = staged(vm, "SWITCHED", 3, "54+55+56")?;
-    let report = outcome.report();
-    let words: Vec<_> = watched(report, "contended").map(|line| line.word.as_str()).collect();
-    equal("events", words, vec!["enter", "enter", "enter", "enter", "exit", "entered"])
 }
