@@ -1,6 +1,5 @@
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import java.io.InputStream;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -8,13 +7,19 @@ import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
-/** Has the agent take traces in many situations. The argument chooses one. */
+/** Has the agent take traces in many situations, which the arguments choose. */
 final class Traces {
     private static volatile long work;
 
     public static void main(String[] arguments) throws Exception {
         Agent.call("self 1");
-        switch (arguments[0]) {
+        for (String situation : arguments) {
+            run(situation);
+        }
+    }
+
+    private static void run(String situation) throws Exception {
+        switch (situation) {
             case "hot":
                 for (int i = 0; i < 200_000; i++) {
                     work += inlined(i);
@@ -22,11 +27,12 @@ final class Traces {
                 work += inlined(-1);
                 break;
             case "announced": announced(); break;
-            case "running": running(Integer.parseInt(arguments[1])); break;
+            case "running": running(); break;
             case "rewritten": rewritten(); break;
             case "redefined": redefined(); break;
             case "versions":
                 versions("enable 56", "disable 56", "enable 4", "enable 56", "disable 4", "disable 56", "enable 4");
+                Agent.call("disable 4");
                 break;
             case "inside":
                 Agent.call("inside", Traces.class);
@@ -35,7 +41,7 @@ final class Traces {
                 made();
                 Agent.call("disable 1+4");
                 break;
-            default: throw new IllegalArgumentException(arguments[0]);
+            default: throw new IllegalArgumentException(situation);
         }
     }
 
@@ -88,6 +94,7 @@ final class Traces {
 
     /** The stack as Java sees it, but for what the shim has put there. */
     private static void print(Throwable here) {
+        System.out.println("expect trace=1");
         for (StackTraceElement frame : here.getStackTrace()) {
             if (frame.getClassName().equals("jvmpi.Tracker")) {
                 continue;
@@ -112,8 +119,9 @@ final class Traces {
         }
     }
 
-    /** A thread continues while the agent takes its traces, and its code changes this many times meanwhile. */
-    private static void running(int changes) throws InterruptedException {
+    /** A thread continues while the agent takes its traces, and its code changes many times meanwhile. */
+    private static void running() throws InterruptedException {
+        final int changes = 60;
         Thread running = new Thread(Changing::enter, "running");
         running.start();
         Await.until("the thread to be in its code", () -> Changing.begun);
@@ -212,7 +220,7 @@ final class Traces {
     /** Traces before and after somebody has given a class other lines. */
     private static void redefined() throws Exception {
         Shifted.run();
-        byte[] file = fileOf(Shifted.class);
+        byte[] file = ClassFile.of(Shifted.class.getName());
         shiftLines(file, 100);
         Agent.call("redefine", new Object[] {Shifted.class, file});
         Shifted.run();
@@ -239,16 +247,5 @@ final class Traces {
                 }
             }
         }
-    }
-
-    private static byte[] fileOf(Class<?> type) throws Exception {
-        byte[] file = new byte[65536];
-        int length = 0;
-        try (InputStream in = Traces.class.getResourceAsStream(type.getName() + ".class")) {
-            for (int n; (n = in.read(file, length, file.length - length)) > 0; ) {
-                length += n;
-            }
-        }
-        return Arrays.copyOf(file, length);
     }
 }

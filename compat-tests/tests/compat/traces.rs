@@ -7,26 +7,13 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    inlined_frames.on_every_jdk(),
-    lines_of_rewritten_code,
-    lines_of_redefined_code.on_every_jdk(),
-    lines_of_earlier_versions,
+    frames_are_those_that_java_prints.on_every_jdk(),
     trace_of_redefined_code_has_announced_methods,
     every_method_is_announced,
     trace_shows_code_that_a_handler_runs,
     computing_threads_are_sampled_anywhere.since(17),
     in_a_virtual_thread.since(21),
 ];
-
-fn trace(vm: &Vm<'_>, argument: &str, flags: &[&str]) -> Result<Outcome, String> {
-    let mut java = vm.java("Traces")?.agent("traces", "")?.argument(argument);
-    for flag in flags {
-        java = java.flag(flag);
-    }
-    let outcome = java.run()?;
-    outcome.checks(&["within the depth", "nothing beyond"])?;
-    Ok(outcome)
-}
 
 /// Returns the frames that were reported for each trace of this command.
 fn all_traces<'a>(report: &'a Report, what: &str) -> Vec<Vec<&'a Line>> {
@@ -40,12 +27,6 @@ fn all_traces<'a>(report: &'a Report, what: &str) -> Vec<Vec<&'a Line>> {
 /// Returns the frames that were reported for the last trace of this command.
 fn last_trace<'a>(report: &'a Report, what: &str) -> Result<Vec<&'a Line>, String> {
     all_traces(report, what).pop().ok_or_else(|| format!("no trace `{what}`"))
-}
-
-/// The trace is the stack that Java printed, under the native method that asked for it and the
-/// method that called that.
-fn same_as_java(outcome: &Outcome) -> Result<(), String> {
-    equal_to_java(&last_trace(outcome.report(), "self 100")?, outcome.expects.all())
 }
 
 fn equal_to_java(frames: &[&Line], expected: &[Line]) -> Result<(), String> {
@@ -65,39 +46,31 @@ fn equal_to_java(frames: &[&Line], expected: &[Line]) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares each of `count` traces, all equally deep.
-fn all_same_as_java(outcome: &Outcome, count: usize) -> Result<(), String> {
+/// Each trace is the stack that Java printed, under the native method that asked for it and the method that called
+/// that.
+fn same_as_java(outcome: &Outcome, count: usize) -> Result<(), String> {
     let traces = all_traces(outcome.report(), "self 100");
     equal("traces", traces.len(), count)?;
-    let expected = outcome.expects.all();
-    for (i, (frames, expected)) in
-        traces.iter().zip(expected.chunks(expected.len() / count)).enumerate()
-    {
+    let printed = outcome.expects.all();
+    let printed = printed.split(|line| line.text("trace").is_ok()).skip(1);
+    let printed: Vec<_> = printed.collect();
+    equal("stacks of Java", printed.len(), count)?;
+    for (i, (frames, expected)) in traces.iter().zip(printed).enumerate() {
         equal_to_java(frames, expected).map_err(|e| format!("trace {i}: {e}"))?;
     }
     Ok(())
 }
 
-/// Code is rewritten when method and monitor events are enabled, while it runs too.
-fn lines_of_rewritten_code(vm: &Vm<'_>) -> Result<(), String> {
-    all_same_as_java(&trace(vm, "rewritten", &[])?, 4)
-}
-
-fn lines_of_redefined_code(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = trace(vm, "redefined", &[])?;
-    outcome.checks(&["redefined"])?;
-    all_same_as_java(&outcome, 2)
-}
-
-/// A frame keeps its line whatever its class is rewritten to while the frame is open: some changes leave
+/// Frames of inlined code, of code that is rewritten while it runs for methods and monitors, and of code that another
+/// tool redefines. A frame keeps its line whatever its class is rewritten to while the frame is open: some changes leave
 /// the method's code as it is, later ones do not.
-fn lines_of_earlier_versions(vm: &Vm<'_>) -> Result<(), String> {
+fn frames_are_those_that_java_prints(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Traces")?.agent("traces", "")?.settings("alloc=bytecode,include=Traces*");
-    same_as_java(&java.argument("versions").run()?)
-}
-
-fn inlined_frames(vm: &Vm<'_>) -> Result<(), String> {
-    same_as_java(&trace(vm, "hot", &["-Xbatch"])?)
+    let situations = ["hot", "rewritten", "redefined", "versions"];
+    let java = situations.iter().fold(java, |java, situation| java.argument(situation));
+    let outcome = java.flag("-Xbatch").run()?;
+    outcome.checks(&["within the depth", "nothing beyond", "redefined"])?;
+    same_as_java(&outcome, 1 + 4 + 2 + 1)
 }
 
 /// A sampler gets the stack of a thread at any place in its code, suspended or by asynchronous sampling.
@@ -120,7 +93,7 @@ fn computing_threads_are_sampled_anywhere(vm: &Vm<'_>) -> Result<(), String> {
 /// The VM may free code that a running thread has left before anything asks for its ID.
 fn trace_of_redefined_code_has_announced_methods(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Traces")?.agent("traces", "")?.settings("include=Traces$Changing");
-    let outcome = java.argument("running").argument("150").run()?;
+    let outcome = java.argument("running").run()?;
     outcome.expects.one("expect")?;
     let (mut traces, mut found) = (0, 0);
     for line in outcome.report().lines("running") {
@@ -153,13 +126,8 @@ fn trace_shows_code_that_a_handler_runs(vm: &Vm<'_>) -> Result<(), String> {
         let java = vm.java("Traces")?.agent("traces", "")?.argument("inside").settings(alloc);
         let outcome = java.run()?;
         let report = outcome.report();
+        same_as_java(&outcome, 2).map_err(|why| format!("{alloc}: {why}"))?;
         let inside = all_traces(report, "self 100");
-        equal("traces", inside.len(), 2)?;
-        let expected = outcome.expects.all();
-        let (in_entry, in_alloc) = expected.split_at(expected.len().min(inside[0].len() - 2));
-        for (frames, expected) in inside.iter().zip([in_entry, in_alloc]) {
-            equal_to_java(frames, expected).map_err(|why| format!("{alloc}: {why}"))?;
-        }
         let load = last_trace(report, "load")?;
         let methods = |frames: &[&Line]| {
             frames
