@@ -1,6 +1,6 @@
 /*
  * dumps.c - asks for dumps when the program says so, and saves them in files of the working folder:
- * the bytes as they came, with the contents of CLASS_LOAD in "classes" and "fields".
+ * the bytes as they came, with the contents of CLASS_LOAD in "classes".
  *
  * Options: in=TYPE+TYPE... enables these events and asks for dumps in the first of each; shutdown=1
  * asks in JVM_SHUT_DOWN, after it has switched every event off, shutdown=2 with all events on; gc=1 asks in GC_FINISH, with a raw monitor
@@ -13,10 +13,9 @@
 #include "methods.h"
 
 static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
-static JVMPI_RawMonitor agent_lock, staged;
+static JVMPI_RawMonitor agent_lock;
 static jobjectID some_object;
-static volatile int armed, owned, entering, waiting, collected;
-static JNIEnv *wanting, *being_notified;
+static volatile int armed, owned, collected;
 static int asked[JVMPI_MAX_EVENT_TYPE_VAL + 1];
 /* The file for the dump that this thread has requested. */
 static __thread const char *file_name;
@@ -49,31 +48,17 @@ static void letters(char *to, const JVMPI_Field *fields, int count)
     to[i] = '\0';
 }
 
-static void learn_fields(unsigned long id, const char *kind, const JVMPI_Field *fields, int count)
-{
-    char line[512];
-    int i;
-
-    for (i = 0; i < count; i++) {
-        snprintf(line, sizeof line, "%#lx %s %s\n", id, kind, fields[i].field_name);
-        append("fields", line);
-    }
-}
-
 static void learn_class(const JVMPI_Event *e)
 {
     static char statics[70000], instances[70000], line[150000];
-    unsigned long id = ID(e->u.class_load.class_id);
 
     pthread_mutex_lock(&classes_lock);
     learn_methods(e);
     letters(statics, e->u.class_load.statics, e->u.class_load.num_static_fields);
     letters(instances, e->u.class_load.instances, e->u.class_load.num_instance_fields);
-    snprintf(line, sizeof line, "%#lx %d %s %s %s\n", id, (int)e->u.class_load.num_interfaces, statics,
+    snprintf(line, sizeof line, "%#lx %d %s %s %s\n", ID(e->u.class_load.class_id), (int)e->u.class_load.num_interfaces, statics,
              instances, e->u.class_load.class_name);
     append("classes", line);
-    learn_fields(id, "static", e->u.class_load.statics, e->u.class_load.num_static_fields);
-    learn_fields(id, "instance", e->u.class_load.instances, e->u.class_load.num_instance_fields);
     pthread_mutex_unlock(&classes_lock);
 }
 
@@ -149,11 +134,9 @@ static jint ask(jint type, void *argument, const char *file)
     return result;
 }
 
-static jint ask_for_heap(int level, const char *file)
+static jint ask_for_heap(const char *file)
 {
-    JVMPI_HeapDumpArg argument = { level };
-
-    return ask(JVMPI_EVENT_HEAP_DUMP, level == 2 ? NULL : &argument, file);
+    return ask(JVMPI_EVENT_HEAP_DUMP, NULL, file);
 }
 
 /* All three kinds, under a lock of the agent's own. */
@@ -163,7 +146,7 @@ static void ask_for_all(const char *where)
 
     jvmpi->RawMonitorEnter(agent_lock);
     snprintf(file, sizeof file, "heap-%s", where);
-    CHECK(where, ask_for_heap(2, file) == JVMPI_SUCCESS);
+    CHECK(where, ask_for_heap(file) == JVMPI_SUCCESS);
     snprintf(file, sizeof file, "object-%s", where);
     CHECK(where, ask(JVMPI_EVENT_OBJECT_DUMP, some_object, file) == JVMPI_SUCCESS);
     snprintf(file, sizeof file, "monitors-%s", where);
@@ -255,37 +238,6 @@ static void notify(JVMPI_Event *e)
     }
 }
 
-/* A raw monitor entered twice by one thread and wanted by another. */
-static void own(void *argument)
-{
-    jvmpi->RawMonitorEnter(staged);
-    jvmpi->RawMonitorEnter(staged);
-    report("owner env=%#lx", ID(current_env()));
-    owned = 1;
-    for (;;)
-        pause();
-}
-
-static void want(void *argument)
-{
-    WAIT_UNTIL(owned);
-    report("wants env=%#lx", ID(current_env()));
-    wanting = current_env();
-    entering = (int)gettid();
-    jvmpi->RawMonitorEnter(staged);
-}
-
-static void be_notified(void *argument)
-{
-    JVMPI_RawMonitor m = jvmpi->RawMonitorCreate("notified");
-
-    jvmpi->RawMonitorEnter(m);
-    report("waits env=%#lx", ID(current_env()));
-    being_notified = current_env();
-    waiting = (int)gettid();
-    jvmpi->RawMonitorWait(m, 0);
-}
-
 static void from_system_thread(void *argument)
 {
     ask_for_all("system");
@@ -324,12 +276,12 @@ static void ask_without_memory(void)
     limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (24u << 20);
     if (setrlimit(RLIMIT_AS, &limit) != 0)
         abort();
-    CHECK("no memory", ask_for_heap(2, "no-memory") == JVMPI_FAIL);
+    CHECK("no memory", ask_for_heap("no-memory") == JVMPI_FAIL);
     if (setrlimit(RLIMIT_AS, &before) != 0)
         abort();
 }
 
-/* WHAT is a command, or a command and the name of a file: "heap2 FILE". */
+/* WHAT is a command, or a command and the name of a file: "heap FILE". */
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     const char *blank = strchr(what, ' ');
@@ -337,9 +289,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     jobjectID id = jvmpi->jobject2jobjectID(object);
 
     if (strncmp(what, "heap", 4) == 0)
-        return ask_for_heap(atoi(what + 4), file);
-    if (strncmp(what, "object", 6) == 0)
-        return ask(JVMPI_EVENT_OBJECT_DUMP, id, file);
+        return ask_for_heap(file);
     if (strncmp(what, "monitors", 8) == 0)
         return ask(JVMPI_EVENT_MONITOR_DUMP, NULL, file);
     if (strcmp(what, "remember") == 0)
@@ -366,14 +316,6 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         owned = 0;
         jvmpi->CreateSystemThread("dumper", JVMPI_NORMAL_PRIORITY, from_system_thread);
         CHECK("system thread", WAIT_UNTIL(owned));
-    } else if (strcmp(what, "stage") == 0) {
-        staged = jvmpi->RawMonitorCreate("staged");
-        jvmpi->CreateSystemThread("raw owner", JVMPI_NORMAL_PRIORITY, own);
-        jvmpi->CreateSystemThread("raw wants", JVMPI_NORMAL_PRIORITY, want);
-        jvmpi->CreateSystemThread("raw waits", JVMPI_NORMAL_PRIORITY, be_notified);
-        CHECK("staged", WAIT_UNTIL(entering != 0 && sleeps(entering) && waiting != 0 && sleeps(waiting)));
-        report("statuses wants=%d waits=%d", (int)jvmpi->GetThreadStatus(wanting),
-               (int)jvmpi->GetThreadStatus(being_notified));
     } else if (strcmp(what, "no_memory") == 0)
         ask_without_memory();
     return (jlong)(uintptr_t)id;

@@ -85,7 +85,6 @@ final class Deadlock {
             }
             Await.state(wants, Thread.State.BLOCKED);
             describe();
-            Agent.call("stage");
             Agent.call("monitors monitors");
             Runtime.getRuntime().halt(0);
         }

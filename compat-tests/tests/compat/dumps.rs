@@ -1,6 +1,6 @@
 //! Dumps: what comes back of a known heap and of known monitors, and when they can be asked for.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::PathBuf;
 
@@ -9,33 +9,28 @@ use compat_tests::report::{Line, Report};
 use compat_tests::run::{Outcome, Vm};
 use compat_tests::{build, text};
 use jvmpi_formats::dump::{
-    Class, Classes, Id, Kind, Level, List, Monitor, Monitors, Record, Records, Root, Shape, Type,
-    Value,
+    Class, Classes, Id, Kind, Level, Monitor, Monitors, Record, Records, Root, Shape, Type, Value,
 };
 
 use crate::assert::equal;
 use crate::cases;
 
 cases![
-    graph.on(&[Gc::G1, Gc::Serial, Gc::Parallel, Gc::Z]).on_every_jdk(),
-    graph_of_records.since(17),
+    dump_has_the_objects_that_the_vm_counts
+        .on(&[Gc::G1, Gc::Serial, Gc::Parallel, Gc::Z])
+        .on_every_jdk(),
     monitors_of_compiled_code,
     monitors_make_no_objects,
     monitors_of_virtual_threads.since(21),
-    monitors_of_virtual_threads_of_their_own.since(21),
-    monitors_of_compiled_virtual_threads.since(21),
     contexts.on(&[Gc::G1, Gc::Z]),
     disabled,
     in_gc_finish,
     after_moves,
-    inside_events,
     in_data_dump_request,
     without_memory,
     without_a_standstill,
-    can_suspend_is_released_after_a_dump,
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     beside_virtual_threads_that_start.since(21),
-    requests_beside_virtual_threads_that_start.since(21),
     beside_unfinished_virtual_thread.since(21),
     classes_loaded_in_transitions_are_announced.since(21),
     objects_of_a_dump_are_found_by_a_table.only(17),
@@ -47,8 +42,6 @@ struct Known {
     interfaces: usize,
     statics: Vec<Type>,
     instances: Vec<Type>,
-    static_names: Vec<String>,
-    instance_names: Vec<String>,
 }
 
 /// The files that the agent left in the folder of a run.
@@ -92,22 +85,9 @@ impl Files {
                 interfaces: interfaces.parse().map_err(|e| format!("{line}: {e}"))?,
                 statics: types(statics)?,
                 instances: types(instances)?,
-                static_names: Vec::new(),
-                instance_names: Vec::new(),
             };
             let old = files.classes.insert(id(class)?, known);
             ensure!(old.is_none(), "told twice: {line}");
-        }
-        for line in files.text("fields")?.lines() {
-            let [class, kind, name] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else {
-                return Err(format!("malformed: {line}"));
-            };
-            let class = files.classes.get_mut(&id(class)?).ok_or("a field of no class")?;
-            let names = match kind {
-                "static" => &mut class.static_names,
-                _ => &mut class.instance_names,
-            };
-            names.push(name.to_owned());
         }
         Ok(files)
     }
@@ -121,19 +101,18 @@ impl Files {
     }
 }
 
-/// A dump of level 1 or 2: the record of each object, and the roots.
+/// A dump of level 2: the record of each object, and the roots.
 struct Heap<'a> {
     files: &'a Files,
-    level: Level,
     objects: HashMap<Id, Record<'a>>,
     roots: Vec<Root>,
 }
 
 impl<'a> Heap<'a> {
     /// Reads a dump, in which no object may come twice.
-    fn read(files: &'a Files, dump: &'a [u8], level: Level) -> Result<Self, String> {
-        let mut heap = Self { files, level, objects: HashMap::new(), roots: Vec::new() };
-        for record in Records::new(dump, level, files) {
+    fn read(files: &'a Files, dump: &'a [u8]) -> Result<Self, String> {
+        let mut heap = Self { files, objects: HashMap::new(), roots: Vec::new() };
+        for record in Records::new(dump, Level::Values, files) {
             let record = record.map_err(|e| e.to_string())?;
             let id = match &record {
                 Record::Root(root) => {
@@ -171,10 +150,6 @@ impl<'a> Heap<'a> {
         Ok(chain)
     }
 
-    fn told(&self, types: impl Iterator<Item = Type>) -> Vec<Type> {
-        types.filter(|of_type| self.level.has(*of_type)).collect()
-    }
-
     fn values(&self, types: &[Type], bytes: &[u8]) -> Result<Vec<Value>, String> {
         Value::read_all(types.iter().copied(), bytes)
             .ok_or_else(|| format!("{} bytes for {types:?}", bytes.len()))
@@ -182,8 +157,7 @@ impl<'a> Heap<'a> {
 
     /// Returns the static fields' values.
     fn statics(&self, class: Id) -> Result<Vec<Value>, String> {
-        let types = self.told(self.known(class)?.statics.iter().copied());
-        self.values(&types, self.class(class)?.statics)
+        self.values(&self.known(class)?.statics, self.class(class)?.statics)
     }
 
     /// Returns the values of an instance for its class and each superclass, with that class.
@@ -194,29 +168,16 @@ impl<'a> Heap<'a> {
         let mut rest = *values;
         let mut all = Vec::new();
         for class in self.chain(*class)? {
-            let types = self.told(self.known(class)?.instances.iter().copied());
+            let types = &self.known(class)?.instances;
             let length = types.iter().map(|of_type| of_type.width()).sum();
             let (bytes, after) = rest
                 .split_at_checked(length)
                 .ok_or_else(|| format!("too few values in {id:#x}"))?;
-            all.push((class, self.values(&types, bytes)?));
+            all.push((class, self.values(types, bytes)?));
             rest = after;
         }
         ensure!(rest.is_empty(), "too many values in {id:#x}");
         Ok(all)
-    }
-
-    /// Returns the elements of an array.
-    fn elements(&self, id: Id) -> Result<Vec<Value>, String> {
-        match self.objects.get(&id) {
-            Some(Record::Objects { elements, .. }) => {
-                Ok(elements.iter().map(Value::Reference).collect())
-            }
-            Some(Record::Primitives { of_type, count, values, .. }) => {
-                self.values(&vec![*of_type; *count as usize], values)
-            }
-            other => Err(format!("no array {id:#x}: {other:x?}")),
-        }
     }
 
     /// Every reference leads to an object of the dump.
@@ -277,184 +238,10 @@ impl<'a> Heap<'a> {
         }
         Ok(())
     }
-
-    /// Returns the text of a String.
-    fn string(&self, id: Id) -> Result<String, String> {
-        let field = |name: &str| {
-            for (class, values) in self.instance(id)? {
-                let names = &self.known(class)?.instance_names;
-                if let Some(at) = names.iter().position(|other| other == name) {
-                    return Ok(values[at]);
-                }
-            }
-            Err(format!("no field {name} in {id:#x}"))
-        };
-        let Value::Reference(array) = field("value")? else { return Err("no array".to_owned()) };
-        let bytes = self.elements(array)?.into_iter().map(|element| match element {
-            Value::Byte(byte) => byte as u8,
-            _ => 0,
-        });
-        let bytes: Vec<_> = bytes.collect();
-        let text: Vec<u16> = match field("coder")? {
-            Value::Byte(0) => bytes.into_iter().map(u16::from).collect(),
-            _ => bytes.chunks(2).map(|two| u16::from_ne_bytes([two[0], two[1]])).collect(),
-        };
-        String::from_utf16(&text).map_err(|e| e.to_string())
-    }
-}
-
-/// Returns a value as the workload prints it.
-fn printed(value: Value) -> String {
-    match value {
-        Value::Reference(id) => id.to_string(),
-        Value::Boolean(value) => u8::from(value).to_string(),
-        Value::Char(value) => value.to_string(),
-        Value::Float(value) => (value.to_bits() as i32).to_string(),
-        Value::Double(value) => (value.to_bits() as i64).to_string(),
-        Value::Byte(value) => value.to_string(),
-        Value::Short(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Long(value) => value.to_string(),
-    }
 }
 
 fn number(line: &Line, key: &str) -> Result<Id, String> {
     Id::try_from(line.int(key)?).map_err(|e| format!("{line}: {e}"))
-}
-
-/// The objects come back as the program has described them.
-fn as_described(heap: &Heap<'_>, expected: &Report) -> Result<(), String> {
-    let mut fields = 0;
-    for line in expected.all() {
-        match line.text("what")? {
-            "instance" => {
-                let object = number(line, "object")?;
-                let Some(Record::Instance { class, .. }) = heap.objects.get(&object) else {
-                    return Err(format!("{line}: {:x?}", heap.objects.get(&object)));
-                };
-                equal(&line.to_string(), *class, number(line, "class")?)?;
-            }
-            "array" => {
-                let object = number(line, "object")?;
-                let values: Vec<_> = heap.elements(object)?.into_iter().map(printed).collect();
-                equal(&line.to_string(), values.join(" "), line.text("values")?)?;
-                if let Some(Record::Objects { class, .. }) = heap.objects.get(&object) {
-                    equal(&line.to_string(), *class, number(line, "class")?)?;
-                    equal(&line.to_string(), line.text("primitive")?, "false")?;
-                }
-            }
-            "field" => {
-                let (object, class) = (number(line, "object")?, number(line, "class")?);
-                let known = heap.known(class)?;
-                let (names, values) = if line.text("static")? == "true" {
-                    (&known.static_names, heap.statics(class)?)
-                } else {
-                    let all = heap.instance(object)?;
-                    let of_class = all.into_iter().find(|(c, _)| *c == class);
-                    (&known.instance_names, of_class.ok_or("not its class")?.1)
-                };
-                let at = names.iter().position(|name| Ok(name.as_str()) == line.text("name"));
-                let value = values[at.ok_or_else(|| format!("no field: {line}"))?];
-                equal(&line.to_string(), printed(value), line.text("value")?)?;
-                fields += 1;
-            }
-            "string" => {
-                let text = heap.string(number(line, "object")?)?;
-                equal(&line.to_string(), text.as_str(), line.text("text")?)?;
-            }
-            _ => {}
-        }
-    }
-    ensure!(fields > 50, "only {fields} fields");
-    Ok(())
-}
-
-/// Roots in frames name a frame that the traces have; one is that of the local variable.
-fn roots_match_traces(heap: &Heap<'_>, file: &str, outcome: &Outcome) -> Result<(), String> {
-    let report = outcome.report();
-    let mut depths = HashMap::new();
-    for trace in report.lines("trace").filter(|line| line.text("file") == Ok(file)) {
-        depths.insert(trace.id("env")? as Id, trace.int("frames")?);
-    }
-    let main = report.find("thread", "name", "main")?.id("env")? as Id;
-    ensure!(depths.contains_key(&main), "no trace of the main thread");
-    let threads: HashSet<_> =
-        report.lines("thread").map(|line| line.id("env")).collect::<Result<_, _>>()?;
-    for env in depths.keys() {
-        ensure!(threads.contains(&(*env as u64)), "a trace of a thread that was not told");
-    }
-    let local = number(outcome.expects.find("expect", "what", "local")?, "object")?;
-    let mut found = false;
-    for root in &heap.roots {
-        let (Root::JavaFrame(object, frame) | Root::JniLocal(object, frame)) = root else {
-            continue;
-        };
-        let depth = depths.get(&frame.thread).ok_or_else(|| format!("no trace: {root:x?}"))?;
-        let Some(number) = frame.number else { continue };
-        ensure!(i64::from(number) < *depth, "beyond the trace of {depth} frames: {root:x?}");
-        let is_frame = |line: &&Line| {
-            line.text("file") == Ok(file)
-                && line.id("env") == Ok(frame.thread as u64)
-                && line.int("index") == Ok(i64::from(number))
-        };
-        let method = report.lines("frame").find(is_frame).ok_or("no such frame")?;
-        found |= *object == local
-            && frame.thread == main
-            && method.text("method") == Ok("Graph.onStack")
-            && matches!(root, Root::JavaFrame(..));
-    }
-    ensure!(found, "no root {local:#x} in Graph.onStack");
-    Ok(())
-}
-
-/// Level 0 lists the objects of level 2, and level 1 has all but the values of primitive types.
-fn levels_agree(files: &Files, heap: &Heap<'_>) -> Result<(), String> {
-    let dump = files.bytes("heap1")?;
-    let references = Heap::read(files, &dump, Level::References)?;
-    references.resolves()?;
-    let dump = files.bytes("heap0")?;
-    let mut list = HashMap::new();
-    for object in List::new(&dump) {
-        let object = object.map_err(|e| e.to_string())?;
-        ensure!(list.insert(object.id, object.elements).is_none(), "twice: {object:x?}");
-    }
-    // The number of objects that the program itself may have made meanwhile.
-    const MORE: usize = 3000;
-    let missing = |there: &dyn Fn(&Id) -> bool| heap.objects.keys().filter(|id| !there(id)).count();
-    for (level, count, missing) in [
-        (1, references.objects.len(), missing(&|id| references.objects.contains_key(id))),
-        (0, list.len(), missing(&|id| list.contains_key(id))),
-    ] {
-        ensure!(count <= heap.objects.len() + MORE, "level {level} has {count} objects");
-        ensure!(missing < MORE, "at level {level} {missing} of {} are missing", heap.objects.len());
-    }
-    for (id, elements) in list {
-        let expected = match heap.objects.get(&id) {
-            None => continue,
-            Some(Record::Objects { .. }) => Some(Type::Reference),
-            Some(Record::Primitives { of_type, .. }) => Some(*of_type),
-            Some(_) => None,
-        };
-        equal("type at level 0", elements, expected)?;
-    }
-    Ok(())
-}
-
-/// The dump of each object is its record in the heap dump that comes after it.
-fn object_dumps_agree(files: &Files, outcome: &Outcome) -> Result<(), String> {
-    let dump = files.bytes("heap2-again")?;
-    let heap = Heap::read(files, &dump, Level::Values)?;
-    let is_dumped = |line: &&Line| line.text("what") == Ok("dumped");
-    let dumped = outcome.expects.all().iter().filter(is_dumped).collect::<Vec<_>>();
-    ensure!(dumped.len() > 20, "only {} object dumps", dumped.len());
-    for line in dumped {
-        let bytes = files.bytes(line.text("file")?)?;
-        let records: Vec<_> = Records::new(&bytes, Level::Values, files).collect();
-        let [Ok(record)] = &records[..] else { return Err(format!("{line}: {records:x?}")) };
-        let expected = heap.objects.get(&number(line, "object")?);
-        ensure!(Some(record) == expected, "{line}: {record:x?}, but {expected:x?}");
-    }
-    Ok(())
 }
 
 /// Returns the VM's number of objects of each class.
@@ -514,43 +301,32 @@ fn totals_agree(vm: &Vm<'_>, heap: &Heap<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn graph_in(vm: &Vm<'_>, release: u32, class: &str) -> Result<(), String> {
-    let mut running = vm.java_for(release, class)?.agent("dumps", "")?.start()?;
+/// References and roots lead to objects of the dump.
+fn dump_has_the_objects_that_the_vm_counts(vm: &Vm<'_>) -> Result<(), String> {
+    let mut running = vm.java("Graph")?.agent("dumps", "")?.start()?;
     running.wait_for("dumped")?;
     // ZGC does not collect for the histogram, which then counts what only weak references lead to.
     running.jcmd(vm.jdk, &["GC.run"])?;
     running.jcmd(vm.jdk, &["GC.class_histogram"])?;
-    let outcome = running.finish(0)?;
-    for line in outcome.report().lines("asked") {
-        equal(&line.to_string(), line.int("result")?, 0)?;
-    }
+    running.finish(0)?;
     let files = Files::of(vm)?;
-    let dump = files.bytes("heap2")?;
-    let heap = Heap::read(&files, &dump, Level::Values)?;
+    let dump = files.bytes("heap")?;
+    let heap = Heap::read(&files, &dump)?;
     heap.resolves()?;
-    as_described(&heap, &outcome.expects)?;
-    roots_match_traces(&heap, "heap2", &outcome)?;
-    levels_agree(&files, &heap)?;
-    object_dumps_agree(&files, &outcome)?;
     // There the VM counts archived objects that nothing refers to.
     if vm.jdk.feature == 11 && vm.gc == Gc::G1 {
         return Ok(());
     }
-    let dump = files.bytes("heap2-again")?;
-    totals_agree(vm, &Heap::read(&files, &dump, Level::Values)?)
-}
-
-fn graph(vm: &Vm<'_>) -> Result<(), String> {
-    graph_in(vm, 8, "Graph")
-}
-
-fn graph_of_records(vm: &Vm<'_>) -> Result<(), String> {
-    graph_in(vm, 17, "GraphOfRecords")
+    totals_agree(vm, &heap)
 }
 
 /// The VM keeps neither dead variables of compiled code nor the objects of native methods' frames.
 fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Deadlock")?.agent("dumps", "")?.flag("-Xcomp").run()?;
+    let java = vm.java("Deadlock")?.agent("dumps", "")?.flag("-Xcomp");
+    let java = java.flag("-XX:CompileCommand=quiet");
+    let only = ["Deadlock*", "Agent", "Await"];
+    let only = only.map(|class| format!("-XX:CompileCommand=compileonly,{class}::*"));
+    let outcome = only.iter().fold(java, |java, flag| java.flag(flag)).run()?;
     let report = outcome.report();
     let dump = Files::of(vm)?.bytes("monitors")?;
     let all: Vec<Monitor> =
@@ -604,36 +380,6 @@ fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
             equal("owned", monitor.entry_count > 0, monitor.owner != 0)?;
         }
     }
-
-    let raw = |name: &str| {
-        let handle = report.find("raw", "name", name)?.id("monitor")? as Id;
-        let of_handle = |monitor: &&Monitor| matches!(monitor.kind, Kind::Raw { monitor, .. } if monitor == handle);
-        all.iter().find(of_handle).cloned().ok_or_else(|| format!("no raw monitor {name}"))
-    };
-    let env = |word: &str| Ok::<_, String>(report.one(word)?.id("env")? as Id);
-    let staged = raw("staged")?;
-    equal("owner of the raw monitor", staged.owner, env("owner")?)?;
-    equal("its entry count", staged.entry_count, 2)?;
-    equal("who wants it", &staged.waiting_to_enter, &vec![env("wants")?])?;
-    let notified = raw("notified")?;
-    equal("who waits in the other", &notified.waiting_to_be_notified, &vec![env("waits")?])?;
-    equal("its owner", (notified.owner, notified.entry_count), (0, 0))?;
-    equal("owner of an idle one", raw("_agent")?.owner, 0)?;
-
-    let status = |name: &str| traced(report, "monitors", thread(name)?)?.int("status");
-    equal("status of main", status("main")?, 1)?;
-    equal("status in a deadlock", status("deadlock 0")?, 2)?;
-    equal("status of one that wants to enter", status("wants")?, 2)?;
-    equal("status in wait", status("waits 0")?, 3)?;
-
-    // The status is the same in the dump and from GetThreadStatus.
-    let statuses = report.one("statuses")?;
-    for (word, expected) in [("owner", 1), ("wants", 2), ("waits", 3)] {
-        equal(word, traced(report, "monitors", env(word)?)?.int("status")?, expected)?;
-        if word != "owner" {
-            equal(word, statuses.int(word)?, expected)?;
-        }
-    }
     Ok(())
 }
 
@@ -644,21 +390,25 @@ fn monitors_make_no_objects(vm: &Vm<'_>) -> Result<(), String> {
     equal("objects told of", outcome.report().count("snapshot"), 0)
 }
 
-fn monitors_of_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    monitors_of_virtual_threads_with(vm, "-Xint", "virtual=carrier")
-}
-
-fn monitors_of_compiled_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    monitors_of_virtual_threads_with(vm, "-Xcomp", "virtual=carrier")
-}
-
-fn monitors_of_virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
-    monitors_of_virtual_threads_with(vm, "-Xint", "virtual=own")
-}
-
 /// A virtual thread that is no thread of its own and owns a monitor or waits for one counts as its carrier. From JDK 24
 /// on, one that does not run may have no carrier, and is not reported.
-fn monitors_of_virtual_threads_with(vm: &Vm<'_>, flag: &str, settings: &str) -> Result<(), String> {
+/// Interpreted and compiled, and each as a thread of its own.
+fn monitors_of_virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
+    let runs =
+        [("-Xint", "virtual=carrier"), ("-Xcomp", "virtual=carrier"), ("-Xint", "virtual=own")];
+    for (run, (flag, settings)) in runs.into_iter().enumerate() {
+        monitors_of_virtual_threads_with(vm, run, flag, settings)
+            .map_err(|error| format!("{flag} {settings}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn monitors_of_virtual_threads_with(
+    vm: &Vm<'_>,
+    run: usize,
+    flag: &str,
+    settings: &str,
+) -> Result<(), String> {
     let java = vm.java_for(21, "VirtualOwners")?.agent("dumps", "")?.flag(flag);
     let are_threads = settings == "virtual=own";
     let java = java.settings(settings);
@@ -677,7 +427,7 @@ fn monitors_of_virtual_threads_with(vm: &Vm<'_>, flag: &str, settings: &str) -> 
     let waits: Vec<_> = if_kept("waits")?.into_iter().collect();
     let wants: BTreeSet<_> = if_kept("wants")?.into_iter().chain([platform]).collect();
     for (file, own) in [("platform", None), ("virtual", Some(asks))] {
-        let dump = Files::of(vm)?.bytes(file)?;
+        let dump = Files::of_run(vm, run)?.bytes(file)?;
         let monitors: Vec<Monitor> =
             Monitors::new(&dump).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
         let of = |name: &str| {
@@ -713,7 +463,7 @@ fn traced<'a>(report: &'a Report, file: &str, env: Id) -> Result<&'a Line, Strin
 fn whole(files: &Files, outcome: &Outcome, point: &str) -> Result<(), String> {
     outcome.checks(&[point])?;
     let dump = files.bytes(&format!("heap-{point}"))?;
-    let heap = Heap::read(files, &dump, Level::Values)?;
+    let heap = Heap::read(files, &dump)?;
     heap.resolves().map_err(|why| format!("{point}: {why}"))?;
     ensure!(heap.objects.len() > 3000, "{point}: only {} objects", heap.objects.len());
     let object = files.bytes(&format!("object-{point}"))?;
@@ -723,12 +473,29 @@ fn whole(files: &Files, outcome: &Outcome, point: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// From a system thread, under the agent's own lock, and while the VM ends.
+/// Under the agent's own lock, from a system thread, while the VM ends, and in handlers of METHOD_ENTRY, METHOD_EXIT,
+/// OBJECT_ALLOC, THREAD_END and METHOD_ENTRY2.
 fn contexts(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("DumpContexts")?.agent("dumps", "shutdown=1")?;
-    let outcome = java.argument("all lock").argument("system").run()?;
+    let java = vm.java("DumpContexts")?.agent("dumps", "shutdown=1,in=1+3+4+34+2")?;
+    let java = ["all lock", "system", "arm"].iter().fold(java, |java, what| java.argument(what));
+    let outcome = java.run()?;
     let files = Files::of(vm)?;
-    ["lock", "system", "shutdown"].iter().try_for_each(|point| whole(&files, &outcome, point))
+    let points = ["lock", "system", "1", "3", "4", "34", "2", "shutdown"];
+    points.iter().try_for_each(|point| whole(&files, &outcome, point))
+}
+
+/// Another agent can have `can_suspend` after the dump.
+fn in_data_dump_request(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("DumpContexts")?.agent("dumps", "")?.argument("read");
+    let mut running = java.start()?;
+    running.wait_for("ready")?;
+    running.signal(libc::SIGQUIT)?;
+    running.wait_for_report("data_dumped")?;
+    let holder = build::agent("holder")?;
+    running.jcmd(vm.jdk, &["JVMTI.agent_load", text(&holder)?, "suspend"])?;
+    running.wait_for("holder: error=0")?;
+    let outcome = running.finish(0)?;
+    whole(&Files::of(vm)?, &outcome, "request")
 }
 
 /// Every event was just disabled. A thread that has begun since is in the dumps, and reported before them.
@@ -775,11 +542,11 @@ fn in_gc_finish(vm: &Vm<'_>) -> Result<(), String> {
 /// If objects get new IDs, a dump has no outdated ones.
 fn after_moves(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?.settings("arenas=copying");
-    java.argument("heap2 first").argument("run_gc").argument("heap2 moved").run()?;
+    java.argument("heap first").argument("run_gc").argument("heap moved").run()?;
     let files = Files::of(vm)?;
     let loader = |name: &str| {
         let dump = files.bytes(name)?;
-        let heap = Heap::read(&files, &dump, Level::Values)?;
+        let heap = Heap::read(&files, &dump)?;
         heap.resolves().map_err(|why| format!("{name}: {why}"))?;
         let (class, _) = files
             .classes
@@ -790,25 +557,6 @@ fn after_moves(vm: &Vm<'_>) -> Result<(), String> {
     };
     ensure!(loader("first")? != loader("moved")?, "the loader has not moved");
     Ok(())
-}
-
-/// In handlers of METHOD_ENTRY, METHOD_EXIT, OBJECT_ALLOC, THREAD_END and METHOD_ENTRY2.
-fn inside_events(vm: &Vm<'_>) -> Result<(), String> {
-    const EVENTS: [&str; 5] = ["1", "3", "4", "34", "2"];
-    let options = format!("in={}", EVENTS.join("+"));
-    let outcome = vm.java("DumpContexts")?.agent("dumps", &options)?.argument("arm").run()?;
-    let files = Files::of(vm)?;
-    EVENTS.iter().try_for_each(|event| whole(&files, &outcome, event))
-}
-
-fn in_data_dump_request(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("DumpContexts")?.agent("dumps", "")?.argument("read");
-    let mut running = java.start()?;
-    running.wait_for("ready")?;
-    running.signal(libc::SIGQUIT)?;
-    running.wait_for_report("data_dumped")?;
-    let outcome = running.finish(0)?;
-    whole(&Files::of(vm)?, &outcome, "request")
 }
 
 /// With another agent that has `can_suspend`, dumps that need all threads stopped are refused with one line each, and
@@ -825,18 +573,6 @@ fn without_a_standstill(vm: &Vm<'_>) -> Result<(), String> {
         equal(name, outcome.stderr.lines().filter(|found| found.starts_with(&line)).count(), 1)?;
     }
     equal("object", result("50")?, 0)
-}
-
-/// Another agent can have `can_suspend` after a dump.
-fn can_suspend_is_released_after_a_dump(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("DumpContexts")?.agent("dumps", "")?;
-    let mut running = java.argument("all first").argument("read").start()?;
-    running.wait_for("ready")?;
-    let holder = build::agent("holder")?;
-    running.jcmd(vm.jdk, &["JVMTI.agent_load", text(&holder)?, "suspend"])?;
-    running.wait_for("holder: error=0")?;
-    let outcome = running.finish(0)?;
-    whole(&Files::of(vm)?, &outcome, "first")
 }
 
 /// A dump without enough memory is refused in one line, and the program continues.
@@ -870,14 +606,10 @@ fn beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String> {
         let outcome = java.settings(settings).argument("10").run()?;
         equal("requested", outcome.report().count("requested"), 20)?;
     }
-    Ok(())
-}
-
-/// The same if so many objects are requested that a table of all is created by a walk.
-fn requests_beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java_for(21, "VirtualStarts")?.agent("dump_requests", "")?;
-    // With `-Xcheck:jni` the table takes time in proportion to the square of the objects.
-    let outcome = java.flag("-Xmx24m").argument("6").argument("objects,requests").run()?;
+    // Also if so many objects are requested that a table of all is created by a walk. With `-Xcheck:jni` the table
+    // takes time in proportion to the square of the objects.
+    let java = vm.java_for(21, "VirtualStarts")?.agent("dump_requests", "")?.flag("-Xmx24m");
+    let outcome = java.argument("6").argument("objects,requests").run()?;
     let found: Vec<_> = outcome.report().lines("found").map(|line| line.int("objects")).collect();
     ensure!(found.iter().any(|found| found.as_ref().is_ok_and(|found| *found > 0)), "{found:?}");
     Ok(())
@@ -908,7 +640,7 @@ fn classes_loaded_in_transitions_are_announced(vm: &Vm<'_>) -> Result<(), String
         let files = Files::of_run(vm, run)?;
         whole(&files, &outcome, point)?;
         let dump = files.bytes(&format!("heap-{point}"))?;
-        for (id, record) in Heap::read(&files, &dump, Level::Values)?.objects {
+        for (id, record) in Heap::read(&files, &dump)?.objects {
             if let Record::Instance { class, .. } = record {
                 let is_known = files.classes.contains_key(&class);
                 ensure!(is_known, "run {run}: no CLASS_LOAD of {class:#x}, the class of {id:#x}");
