@@ -15,7 +15,6 @@
 
 static JVMPI_RawMonitor lock;
 static int holds;
-static __thread long own_brackets;
 static volatile long unloaded, dumps;
 static volatile jlong used_objects, used_space, total_space;
 static volatile int has_elements, may_release;
@@ -53,7 +52,6 @@ static void look_at(JVMPI_Event *e)
         unloaded += is_named(e->u.class_unload.class_id, "Unload$Victim");
         break;
     case JVMPI_EVENT_GC_FINISH:
-        own_brackets++;
         used_objects = e->u.gc_info.used_objects;
         used_space = e->u.gc_info.used_object_space;
         total_space = e->u.gc_info.total_object_space;
@@ -118,15 +116,6 @@ static void clear(void)
     jvmpi->RawMonitorExit(lock);
 }
 
-/* Returns the number of collections reported on this thread before RunGC returned. */
-static jlong run_gc(void)
-{
-    long before = own_brackets;
-
-    jvmpi->RunGC();
-    return own_brackets - before;
-}
-
 /* Level 1 is the one that shows every object and reference, and not what is in it. */
 static jlong dump(void)
 {
@@ -165,15 +154,11 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     if (strcmp(what, "instances") == 0)
         return instances(object);
     if (strcmp(what, "run_gc") == 0)
-        return run_gc();
+        jvmpi->RunGC();
     if (strcmp(what, "id") == 0)
         return (jlong)(uintptr_t)jvmpi->jobject2jobjectID(object);
     if (strcmp(what, "dump") == 0)
         return dump();
-    if (strcmp(what, "disable") == 0)
-        jvmpi->DisableGC();
-    if (strcmp(what, "enable") == 0)
-        jvmpi->EnableGC();
     if (strcmp(what, "hold") == 0)
         hold(env, object);
     if (strcmp(what, "release") == 0)

@@ -1,6 +1,6 @@
 /*
  * compiled.c - compiled methods: checks that each was announced by CLASS_LOAD before, and that its
- * line table is in order, and prints the tables of the class Compiled.
+ * line table is in order.
  *
  * Options: when=late    compiled methods are asked for when the program has begun
  *          when=behind  methods reported at the start of the program are reported again after that
@@ -24,7 +24,6 @@ static void check_table(const JVMPI_Event *e, const Method *m)
 {
     jint n = e->u.compiled_method_load.lineno_table_size, i, last = 0;
     const JVMPI_Lineno *table = e->u.compiled_method_load.lineno_table;
-    int is_hot = m != NULL && strcmp(m->name, "Compiled.hot") == 0;
 
     mismatched += (n == 0) != (table == NULL);
     with_lines += n > 0;
@@ -32,13 +31,8 @@ static void check_table(const JVMPI_Event *e, const Method *m)
         disordered += table[i].offset < last;
         beyond += table[i].offset < 0 || table[i].offset > e->u.compiled_method_load.code_size;
         last = table[i].offset;
-        if (is_hot)
-            report("line offset=%d line=%d", (int)table[i].offset, (int)table[i].lineno);
     }
-    if (is_hot)
-        report("hot size=%d address=%#lx entries=%d", (int)e->u.compiled_method_load.code_size,
-               ID(e->u.compiled_method_load.code_addr), (int)n);
-    hot_is_compiled |= is_hot && n > 0;
+    hot_is_compiled |= n > 0 && m != NULL && strcmp(m->name, "Compiled.hot") == 0;
 }
 
 static void enable_compiled(void)
@@ -69,7 +63,6 @@ static void begin(const char *class_name)
 static void notify(JVMPI_Event *e)
 {
     const Method *m;
-    int i;
 
     if (e->event_type == JVMPI_EVENT_CLASS_LOAD)
         begin(e->u.class_load.class_name);
@@ -77,10 +70,6 @@ static void notify(JVMPI_Event *e)
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
         learn_methods(e);
-        for (i = 0; i < e->u.class_load.num_methods; i++)
-            if (strcmp(e->u.class_load.methods[i].method_name, "hot") == 0)
-                report("method first=%d last=%d", (int)e->u.class_load.methods[i].start_lineno,
-                       (int)e->u.class_load.methods[i].end_lineno);
         break;
     case JVMPI_EVENT_COMPILED_METHOD_LOAD:
         while (is_behind)

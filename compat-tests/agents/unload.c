@@ -1,7 +1,6 @@
 /*
- * unload.c - counts the loaded and unloaded classes named Victim, and their methods with unloaded
- * compiled code. With mode=traced it gets no events of classes and knows the methods from call
- * traces only. With mode=called it counts the calls of Victim.step and Second.leap.
+ * unload.c - counts the loaded and unloaded classes named Victim. With mode=traced it gets no events of classes and
+ * knows the methods from call traces only. With mode=called it counts the calls of Victim.step and Second.leap.
  */
 #include "call.h"
 #include "methods.h"
@@ -13,7 +12,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static jobjectID victims[VICTIMS];
 static int loaded;
 static volatile int unloaded;
-static volatile int compiled, discarded;
 /* Entries less exits, too. */
 static volatile int steps, leaps, open_calls;
 
@@ -28,13 +26,6 @@ static void forget(jobjectID id)
             unloaded++;
             return;
         }
-}
-
-static int is_victim(jmethodID id)
-{
-    const Method *m = method_of(id);
-
-    return m != NULL && strstr(m->name, "Victim.") != NULL;
 }
 
 static int is_called(const JVMPI_Event *e, const char *name)
@@ -67,12 +58,6 @@ static void notify(JVMPI_Event *e)
     case JVMPI_EVENT_METHOD_EXIT:
         open_calls--;
         break;
-    case JVMPI_EVENT_COMPILED_METHOD_LOAD:
-        compiled += is_victim(e->u.compiled_method_load.method_id);
-        break;
-    case JVMPI_EVENT_COMPILED_METHOD_UNLOAD:
-        discarded += is_victim(e->u.compiled_method_unload.method_id);
-        break;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -97,7 +82,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return leaps;
     if (strcmp(what, "open") == 0)
         return open_calls;
-    return strcmp(what, "unloaded") == 0 ? unloaded : strcmp(what, "compiled") == 0 ? compiled : discarded;
+    return unloaded;
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
@@ -112,10 +97,6 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     if (mode_is("called")) {
         enable(JVMPI_EVENT_METHOD_ENTRY);
         enable(JVMPI_EVENT_METHOD_EXIT);
-    }
-    if (mode_is("compiled")) {
-        enable(JVMPI_EVENT_COMPILED_METHOD_LOAD);
-        enable(JVMPI_EVENT_COMPILED_METHOD_UNLOAD);
     }
     return JNI_OK;
 }

@@ -14,8 +14,6 @@ final class Collect {
     public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
             case "count": count(); break;
-            case "drop": drop(); break;
-            case "disable": disable(); break;
             case "figures": figures(); break;
             case "critical": critical(); break;
             default: throw new IllegalArgumentException(arguments[0]);
@@ -123,46 +121,6 @@ final class Collect {
             objects[i] = new Dropped();
         }
         return objects;
-    }
-
-    /** The objects that the agent takes for alive, the array of them not counted. */
-    private static long alive(int arrays) {
-        return Agent.call("instances", Dropped.class) - arrays;
-    }
-
-    private static void drop() {
-        kept = make(OBJECTS);
-        System.out.println("expect made=" + OBJECTS + " alive=" + alive(1));
-        long brackets = Agent.call("run_gc");
-        System.out.println("expect kept=" + OBJECTS + " alive=" + alive(1) + " on_this_thread=" + brackets);
-        kept = null;
-        brackets = Agent.call("run_gc");
-        System.out.println("expect dropped=" + OBJECTS + " alive=" + alive(0) + " on_this_thread=" + brackets);
-    }
-
-    private static void disable() throws InterruptedException {
-        int count = OBJECTS / 10;
-        kept = make(count);
-        System.gc();
-        Counts.settled();
-        Agent.call("disable");
-        Agent.call("disable");
-        kept = null;
-        long asked = 0;
-        for (int i = 0; i < REQUESTS; i++) {
-            System.gc();
-            asked += Agent.call("run_gc");
-        }
-        Counts.settled();
-        System.out.println("expect disabled=2 made=" + count + " alive=" + alive(1) + " brackets_of_run=" + asked);
-        Agent.call("enable");
-        System.gc();
-        Counts.settled();
-        System.out.println("expect disabled=1 made=" + count + " alive=" + alive(1));
-        Agent.call("enable");
-        System.gc();
-        Await.until("the objects to be freed", () -> alive(0) == 0);
-        System.out.println("expect disabled=0 made=" + count + " alive=" + alive(0));
     }
 
     private static void figures() {

@@ -1,8 +1,5 @@
-import java.io.IOException;
-import java.io.InputStream;
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /** Loads a class many times, each in a loader of its own, and drops them all. */
@@ -62,7 +59,7 @@ final class Unload {
     }
 
     /**
-     * The argument says what else to look at: nothing, "compiled" code, "traced" methods, GC "held" off, what is
+     * The argument says what else to look at: nothing, "traced" methods, GC "held" off, what is
      * "called", or what is defined and "never called".
      */
     public static void main(String[] arguments) throws Exception {
@@ -76,7 +73,7 @@ final class Unload {
             neverCalled();
             return;
         }
-        byte[] file = read("Unload$Victim");
+        byte[] file = ClassFile.of("Unload$Victim");
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
         for (int i = 0; i < (test.equals("traced") ? TRACED : LOADERS); i++) {
             Loader loader = new Loader();
@@ -101,19 +98,17 @@ final class Unload {
             System.out.println("expect test=held unloaded=" + Agent.call("unloaded"));
             Agent.call("enable");
         }
-        await("unloaded", LOADERS);
-        if (test.equals("compiled")) {
-            long compiled = Agent.call("compiled");
-            await("discarded", compiled);
-            System.out.println("expect compiled=" + compiled);
-        }
+        Await.until("the classes to be unloaded", () -> {
+            System.gc();
+            return Agent.call("unloaded") >= LOADERS;
+        });
         System.out.println("expect unloaded=" + Agent.call("unloaded"));
     }
 
     /** Two classes in turn, with all of one gone before the other is loaded. */
     private static void called() throws Exception {
         final int rounds = 40;
-        byte[][] files = {read("Unload$Victim"), read("Unload$Second")};
+        byte[][] files = {ClassFile.of("Unload$Victim"), ClassFile.of("Unload$Second")};
         for (int i = 0; i < rounds; i++) {
             List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
             for (int k = 0; k < LOADERS; k++) {
@@ -134,7 +129,7 @@ final class Unload {
     /** Definitions that fail, as the class is there already or its superclass is missing, and classes of no use. */
     private static void neverCalled() throws Exception {
         final int failures = 10_000, rounds = 8, together = 50;
-        byte[] victim = read("Unload$Victim"), orphan = read("Unload$Orphan");
+        byte[] victim = ClassFile.of("Unload$Victim"), orphan = ClassFile.of("Unload$Orphan");
         Loader loader = new Loader();
         loader.define(victim);
         int failed = 0;
@@ -163,23 +158,5 @@ final class Unload {
             Agent.call("collect");
         }
         System.out.println("expect failed=" + failed);
-    }
-
-    private static void await(String what, long count) {
-        Await.until(count + " classes to be " + what, () -> {
-            System.gc();
-            return Agent.call(what) >= count;
-        });
-    }
-
-    private static byte[] read(String name) throws IOException {
-        try (InputStream in = Unload.class.getResourceAsStream(name + ".class")) {
-            byte[] buffer = new byte[65536];
-            int length = 0;
-            for (int n; (n = in.read(buffer, length, buffer.length - length)) > 0; ) {
-                length += n;
-            }
-            return Arrays.copyOf(buffer, length);
-        }
     }
 }

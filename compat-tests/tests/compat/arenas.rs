@@ -7,26 +7,20 @@ use crate::assert::equal;
 use crate::cases;
 use crate::objects::{checked, keeps_rules, objects};
 
-cases![generational_under_churn, copying_under_churn, each_agent_hears_of_it_first, enabled_late,];
+cases![models_under_churn, each_agent_hears_of_it_first, enabled_late];
 
 fn arenas(outcome: &Outcome) -> Result<Vec<i64>, String> {
     outcome.report().lines("arena_new").map(|line| line.int("arena")).collect()
 }
 
-fn under_churn(vm: &Vm<'_>, model: &str) -> Result<(), String> {
-    let java = vm.java("Churn")?.argument("3000").settings(&format!("arenas={model}"));
-    let outcome = checked(java, "")?;
-    let kept = keeps_rules(&outcome)?;
-    ensure!(kept.int("moved")? > 1_000 && kept.int("freed")? > 10_000, "{kept}");
+fn models_under_churn(vm: &Vm<'_>) -> Result<(), String> {
+    for model in ["generational", "copying"] {
+        let java = vm.java("Churn")?.argument("2000").settings(&format!("arenas={model}"));
+        let outcome = checked(java, "")?;
+        let kept = keeps_rules(&outcome)?;
+        ensure!(kept.int("moved")? > 1_000 && kept.int("freed")? > 10_000, "{model}: {kept}");
+    }
     Ok(())
-}
-
-fn generational_under_churn(vm: &Vm<'_>) -> Result<(), String> {
-    under_churn(vm, "generational")
-}
-
-fn copying_under_churn(vm: &Vm<'_>) -> Result<(), String> {
-    under_churn(vm, "copying")
 }
 
 /// A thread begins while the first agent gets the event of the arena; the second agent gets the

@@ -6,33 +6,11 @@ use crate::assert::equal;
 use crate::cases;
 
 cases![
-    line_tables.on_every_jdk(),
     every_method_compiled.on_every_jdk(),
-    enabled_late,
-    unload,
     unloaded_is_what_was_loaded,
     enabled_late_by_another_agent,
     requested_code_is_not_reported_again,
 ];
-
-fn line_tables(vm: &Vm<'_>) -> Result<(), String> {
-    for flags in [["-Xbatch", "-XX:+TieredCompilation"], ["-Xbatch", "-XX:-TieredCompilation"]] {
-        let java = vm.java("Compiled")?.agent("compiled", "")?;
-        let outcome = flags.iter().fold(java, |java, flag| java.flag(flag)).run()?;
-        let report = outcome.report();
-        let method = report.one("method")?;
-        let (first, last) = (method.int("first")?, method.int("last")?);
-        ensure!(report.count("line") > 0, "no lines");
-        for line in report.lines("line") {
-            let number = line.int("line")?;
-            ensure!((first..=last).contains(&number), "not of the method {first}-{last}: {line}");
-        }
-        for code in report.lines("hot") {
-            ensure!(code.int("size")? > 0 && code.id("address")? != 0, "{code}");
-        }
-    }
-    Ok(())
-}
 
 fn every_method_compiled(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Hello")?.agent("compiled", "")?;
@@ -45,22 +23,10 @@ fn every_method_compiled(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Methods compiled before the agent's request are reported on request.
-fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Hello")?.agent("events", "events=42+46,late=7")?;
-    let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
-    let report = outcome.report();
-    let start = report.position(|line| line.text("name") == Ok("Hello"));
-    let before = &report.all()[..start.ok_or("no CLASS_LOAD of Hello")?];
-    let compiled = before.iter().filter(|line| line.word == "compiled_method_load").count();
-    ensure!(compiled > 100, "{compiled} compiled methods before the program");
-    Ok(())
-}
-
 /// An agent can pair the ends of code with its beginnings, by the address too.
 fn unloaded_is_what_was_loaded(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Unload")?.agent("compiled", "")?;
-    let outcome = java.flag("-Xcomp").run()?;
+    let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
     let line = outcome.report().one("unloaded")?;
     ensure!(line.int("unloads")? > 0, "{line}");
     equal("never loaded", line.int("never_loaded")?, 0)?;
@@ -90,13 +56,5 @@ fn requested_code_is_not_reported_again(vm: &Vm<'_>) -> Result<(), String> {
         equal("had again", report.one("unloaded")?.int("again")?, 0)?;
         ensure!(report.one("compiled")?.int("loads")? > 100, "{}", report.one("compiled")?);
     }
-    Ok(())
-}
-
-fn unload(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Unload")?.agent("unload", "mode=compiled")?.argument("compiled");
-    let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
-    let compiled = outcome.expects.lines("expect").find_map(|line| line.int("compiled").ok());
-    ensure!(compiled >= Some(10), "compiled: {compiled:?}");
     Ok(())
 }

@@ -8,10 +8,6 @@ use crate::cases;
 use crate::objects::keeps_rules;
 
 cases![
-    events_alone,
-    collections,
-    requests_and_traces,
-    disabling_by_a_system_thread,
     everything.on_every_gc().on_every_jdk(),
     beside_another.under_load_on(&[11, 25]),
     everything_under_a_mutex.on_every_gc(),
@@ -38,28 +34,10 @@ fn did(done: &Line, what: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-fn events_alone(vm: &Vm<'_>) -> Result<(), String> {
-    churn(vm, "").map(|_| ())
-}
-
-fn collections(vm: &Vm<'_>) -> Result<(), String> {
-    let done = churn(vm, "calls=collections")?;
-    ensure!(done.int("brackets")? >= done.int("collections")?, "{done}");
-    did(&done, &["collections"])
-}
-
-fn requests_and_traces(vm: &Vm<'_>) -> Result<(), String> {
-    did(&churn(vm, "calls=requests+traces")?, &["requests", "traces", "frames"])
-}
-
-fn disabling_by_a_system_thread(vm: &Vm<'_>) -> Result<(), String> {
-    did(&churn(vm, "calls=disabling")?, &["disabled", "requests", "frames"])
-}
-
 const EVERYTHING: &str = "calls=collections+requests+traces+disabling";
 
 fn everything(vm: &Vm<'_>) -> Result<(), String> {
-    did(&churn(vm, EVERYTHING)?, &["collections", "requests", "frames", "disabled"])
+    did(&churn(vm, EVERYTHING)?, &["collections", "requests", "traces", "frames", "disabled"])
 }
 
 /// Another agent in the same JVM checks that all of its events keep the rules.

@@ -8,13 +8,20 @@ public final class Compiled {
     private static long hot(int n) {
         long result = n;
         for (int i = 0; i < 100; i++) {
-            result += i
+            result += small(i)
                     + result % 7;
             if (result % 1000 == 999) {
                 sum++;
             }
         }
         return result;
+    }
+
+    /** Is inlined. */
+    private static int small(int i) {
+        return i % 3 == 0
+                ? i / 2
+                : i + 1;
     }
 
     public static final class Dropped implements Runnable {
