@@ -2,7 +2,6 @@
  * loaded_files.c - CLASS_LOAD_HOOK, also of the classes that are loaded before it is enabled.
  *
  * Option late=1     enables the event only when the program calls "enable"; "disable" disables it
- *        save=1     leaves the class files of what comes from the boot loader in the folder `shown`
  *        change=1   gives each class a constant more, which nobody uses; Object.toString() another
  *                   text, and Integer a method more
  *
@@ -14,7 +13,6 @@
 
 #include <jvmti.h>
 #include <pthread.h>
-#include <sys/stat.h>
 
 /* A class by its name, as class files spell it. */
 struct seen {
@@ -35,20 +33,6 @@ static struct seen *find(const char *name)
     if (seen->name == NULL)
         seen->name = strdup(name);
     return seen;
-}
-
-static void save(const char *name, const unsigned char *data, size_t length)
-{
-    char path[1200] = "shown/";
-    char *p = path + strlen(path);
-    FILE *file;
-
-    for (strcpy(p, name); *p != '\0'; p++)
-        *p = *p == '/' ? '.' : *p;
-    mkdir("shown", 0755);
-    file = fopen(path, "w");
-    if (file == NULL || fwrite(data, 1, length, file) != length || fclose(file) != 0)
-        abort();
 }
 
 static unsigned char *put_two(unsigned char *p, unsigned value)
@@ -141,8 +125,6 @@ static void hook(JVMPI_Event *e)
         report("object text=%s", utf8(data, constants, "#") != 0 ? "#" : "@");
         free(constants);
     }
-    if (option("save", NULL) != NULL)
-        save(name, data, (size_t)e->u.class_load_hook.class_data_len);
     if (option("change", NULL) != NULL)
         change(e, name);
 }

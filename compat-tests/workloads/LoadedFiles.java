@@ -1,9 +1,3 @@
-import java.io.File;
-import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
-import java.nio.file.StandardCopyOption;
-
 /** Looks at what an agent was shown of the classes that were loaded before, and at what it has made of them. */
 final class LoadedFiles {
     static final class Early {}
@@ -17,7 +11,6 @@ final class LoadedFiles {
             case "shown":
                 loadByThreads();
                 Agent.call("check");
-                originals();
                 break;
             case "changed":
                 print("at first");
@@ -70,19 +63,5 @@ final class LoadedFiles {
     private static void print(String when) {
         String text = new Object().toString();
         System.out.println("expect when=\"" + when + "\" text=\"" + text.replaceAll("[0-9a-f]+$", "") + "\" number=" + Integer.parseInt("42"));
-    }
-
-    /** Puts the class files of the JDK for what was shown into the folder `originals`. */
-    private static void originals() throws IOException {
-        File folder = new File("originals");
-        folder.mkdir();
-        for (String name : new File("shown").list()) {
-            String path = name.replace('.', '/') + ".class";
-            try (InputStream file = ClassLoader.getSystemResourceAsStream(path)) {
-                if (file != null) {
-                    Files.copy(file, new File(folder, name).toPath(), StandardCopyOption.REPLACE_EXISTING);
-                }
-            }
-        }
     }
 }

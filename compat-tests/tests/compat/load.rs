@@ -14,8 +14,7 @@ use crate::cases;
 cases![
     each_way_of_loading_gives_an_agent_the_same.on_every_jdk(),
     shim_alone_warns_and_changes_nothing_else,
-    library_beside_the_agent,
-    library_without_agent_that_returns_to_the_vm,
+    library_of_the_program_controls_the_only_agent,
     get_env_as_the_last_call,
     eight_agents_get_only_their_events,
     nine_agents_are_refused,
@@ -112,28 +111,21 @@ fn agent_with_an_executable_stack(vm: &Vm<'_>) -> Result<(), String> {
     outcome.report().find("thread_start", "name", "main").map(|_| ())
 }
 
-/// A request of another library of the program reaches the agent.
-fn library_beside_the_agent(vm: &Vm<'_>) -> Result<(), String> {
+/// A library of the program that asks for the interface, with a call that returns to the VM, controls the only agent
+/// or none. With several agents the caller is unknown.
+fn library_of_the_program_controls_the_only_agent(vm: &Vm<'_>) -> Result<(), String> {
     let control = build::agent("control")?;
-    let java = vm.java("Control")?.agent("events", "events=46")?;
-    let outcome = java.property("control.path", text(&control)?).run()?;
-    for line in outcome.expects.all() {
-        equal("result", line.int("result")?, 0)?;
+    let alone = vm.java("Control")?.shim_alone()?;
+    let beside = vm.java("Control")?.agent("events", "events=46")?;
+    for (java, has_agent) in [(alone, false), (beside, true)] {
+        let outcome = java.property("control.path", text(&control)?).run()?;
+        let results = outcome.expects.all().iter().map(|line| line.int("result"));
+        equal("results", results.collect::<Vec<_>>(), [Ok(0), Ok(0)])?;
+        equal("errors", outcome.errors().len(), 0)?;
+        if has_agent {
+            outcome.report().find("class_load", "name", "Control$Loaded")?;
+        }
     }
-    equal("results", outcome.expects.all().len(), 2)?;
-    outcome.report().find("class_load", "name", "Control$Loaded").map(|_| ())
-}
-
-/// Any agent could be the caller, but there is only one; with several agents the caller is unknown.
-fn library_without_agent_that_returns_to_the_vm(vm: &Vm<'_>) -> Result<(), String> {
-    let control = build::agent("control")?;
-    let alone = vm.java("Control")?.shim_alone()?.property("control.path", text(&control)?);
-    let outcome = alone.run()?;
-    for line in outcome.expects.all() {
-        equal("result", line.int("result")?, 0)?;
-    }
-    equal("results", outcome.expects.all().len(), 2)?;
-    equal("errors", outcome.errors().len(), 0)?;
 
     let java = vm.java("Control")?.another_agent("events", "events=46")?;
     let java = java.another_agent("events", "events=46")?;
