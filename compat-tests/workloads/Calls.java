@@ -388,22 +388,6 @@ final class Calls {
                 }
                 LOOKUP.calls = 200;
                 break;
-            case "late":
-                fib(10);
-                FIB.calls = 0;
-                Agent.call("enable");
-                fib(12);
-                late(5);
-                Agent.call("disable");
-                long events = Agent.call("events");
-                int calls = FIB.calls;
-                fib(14);
-                check("silent", Agent.call("events") == events);
-                FIB.calls = calls;
-                Agent.call("enable");
-                fib(3);
-                Agent.call("disable");
-                break;
             case "moved":
                 moved();
                 break;
@@ -463,15 +447,5 @@ final class Calls {
         }
         caller.join();
         System.out.println("expect what=memory behind=" + behind + " grown=" + grown);
-    }
-
-    /** Switches off while methods are entered that are left later. */
-    static void late(int depth) {
-        if (depth == 0) {
-            Agent.call("disable");
-            Agent.call("enable");
-            return;
-        }
-        late(depth - 1);
     }
 }

@@ -13,8 +13,8 @@ use crate::objects::checked;
 
 cases![
     every_kind_of_method,
-    several_threads,
-    switched_on_and_off,
+    methods_of_the_chosen_classes_on_several_threads,
+    programs_do_what_they_do,
     over_when_they_are_disabled,
     rewritten_while_it_runs,
     exits_enabled_beside_calls.on_every_jdk(),
@@ -23,7 +23,6 @@ cases![
     native_methods_of_the_jdk.on_every_jdk(),
     native_methods_of_a_running_vm.on_every_jdk(),
     native_methods_of_a_running_vm_that_are_not_found.only(17),
-    chosen_classes,
     skipped_getters,
     too_large_a_method,
     constants_that_are_not_numbers.until(22),
@@ -37,19 +36,13 @@ cases![
     loaders_that_refuse_what_they_do_not_know,
     loaders_are_not_locked_for_the_tracker.on_every_jdk(),
     security_managers_are_not_asked_about_the_tracker.until(21).on_every_jdk(),
-    class_objects_as_receivers,
     constructors_of_every_kind,
     enabled_while_a_method_handle_is_made,
     allocations_belong_to_the_innermost,
-    compiled_methods,
-    the_compiler,
     virtual_threads.since(21),
-    virtual_threads_of_their_own.since(21),
     rewritten_while_virtual_threads_are_mounted.since(21),
     virtual_threads_that_wait.since(21),
     entered_method_of_virtual_thread_is_on_top.since(21),
-    an_http_server.since(17),
-    clojure,
 ];
 
 /// With this the VM trusts no class file, rewritten or not.
@@ -97,21 +90,23 @@ fn every_kind_of_method(vm: &Vm<'_>) -> Result<(), String> {
     counted(&outcome, &["entries", "entries2", "exits"])
 }
 
-fn several_threads(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = calls(vm, "events=1+3,prefix=Calls", "threads")?;
+/// Another agent gets the compiled methods: those that agents know, not those that the shim adds.
+fn methods_of_the_chosen_classes_on_several_threads(vm: &Vm<'_>) -> Result<(), String> {
+    let java = vm.java("Calls")?.agent("methods", "events=1+3,prefix=")?.argument("threads");
+    let java = java.another_agent("compiled", "")?.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1");
+    let outcome = java.settings("include=Calls*,exclude=*$Counter:none.such").run()?;
     well_nested(&outcome)?;
-    let fib = outcome.report().find("calls", "method", "Calls.fib")?;
+    let report = outcome.report();
+    let fib = report.find("calls", "method", "Calls.fib")?;
     equal("exits", fib.int("exits")?, fib.int("entries")?)?;
-    let total = outcome.report().one("total")?;
-    equal("methods entered when their thread ended", total.int("open")?, 0)
-}
-
-fn switched_on_and_off(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = calls(vm, "late=1+3,prefix=Calls", "late")?;
-    let fib = outcome.report().find("calls", "method", "Calls.fib")?;
-    let expected = outcome.expects.find("expect", "method", "Calls.fib")?.int("calls")?;
-    equal("entries", fib.int("entries")?, expected)?;
-    equal("exits", fib.int("exits")?, expected)
+    equal("methods entered when their thread ended", report.one("total")?.int("open")?, 0)?;
+    for line in report.lines("calls") {
+        let method = line.text("method")?;
+        ensure!(method.starts_with("Calls") && !method.starts_with("Calls$Counter"), "{line}");
+    }
+    let line = outcome.other_reports()[0].one("compiled")?;
+    ensure!(line.int("loads")? > 300, "{line}");
+    equal("methods that CLASS_LOAD did not name", line.int("unknown")?, 0)
 }
 
 /// An agent that has disabled events may unload its handler's data. If another agent still has them, disabling is so
@@ -271,18 +266,6 @@ fn native_methods_of_a_running_vm_that_are_not_found(vm: &Vm<'_>) -> Result<(), 
     Ok(())
 }
 
-fn chosen_classes(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Calls")?.agent("methods", "events=1+3,prefix=")?.argument("threads");
-    let outcome = java.settings("include=Calls*,exclude=*$Counter:none.such").run()?;
-    let report = outcome.report();
-    report.find("calls", "method", "Calls.fib")?;
-    for line in report.lines("calls") {
-        let method = line.text("method")?;
-        ensure!(method.starts_with("Calls") && !method.starts_with("Calls$Counter"), "{line}");
-    }
-    Ok(())
-}
-
 /// With `getters=skip` exactly the methods that only read or write fields report no call.
 fn skipped_getters(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Getters")?.agent("methods", "events=1+2+3,prefix=Getters")?;
@@ -321,22 +304,20 @@ fn classes_that_are_just_linked(vm: &Vm<'_>) -> Result<(), String> {
 
 /// If the stack has no room for the report of an exit, that comes with the next one.
 fn full_stacks(vm: &Vm<'_>) -> Result<(), String> {
-    for mode in ["-Xint", "-Xmixed"] {
-        for events in ["1+3", "1+2+3"] {
-            let options = format!("events={events},prefix=Overflow");
-            let java = vm.java("Overflow")?.agent("methods", &options)?;
-            let outcome = java.flag(mode).run()?;
-            well_nested(&outcome)?;
-            counted(&outcome, &["entries", "exits"])?;
-            // Of each overflow one may be entered that does not come to make another.
-            let chain = outcome.report().find("calls", "method", "Overflow$Chain.<init>")?;
-            equal("constructors left", chain.int("exits")?, chain.int("entries")?)?;
-            let made = outcome.stdout.lines().find_map(|line| line.strip_prefix("made="));
-            let made: i64 = made.and_then(|made| made.parse().ok()).ok_or("nothing was made")?;
-            let overflows = 150 / 2;
-            let expected = made..=made + overflows;
-            ensure!(expected.contains(&chain.int("entries")?), "{made} were made: {chain}");
-        }
+    for (mode, events) in [("-Xint", "1+3"), ("-Xmixed", "1+2+3")] {
+        let options = format!("events={events},prefix=Overflow");
+        let java = vm.java("Overflow")?.agent("methods", &options)?;
+        let outcome = java.flag(mode).run()?;
+        well_nested(&outcome)?;
+        counted(&outcome, &["entries", "exits"])?;
+        // Of each overflow one may be entered that does not come to make another.
+        let chain = outcome.report().find("calls", "method", "Overflow$Chain.<init>")?;
+        equal("constructors left", chain.int("exits")?, chain.int("entries")?)?;
+        let made = outcome.stdout.lines().find_map(|line| line.strip_prefix("made="));
+        let made: i64 = made.and_then(|made| made.parse().ok()).ok_or("nothing was made")?;
+        let overflows = 150 / 2;
+        let expected = made..=made + overflows;
+        ensure!(expected.contains(&chain.int("entries")?), "{made} were made: {chain}");
     }
     Ok(())
 }
@@ -507,12 +488,6 @@ fn security_managers_are_not_asked_about_the_tracker(vm: &Vm<'_>) -> Result<(), 
     Ok(())
 }
 
-/// A Class object is defined by CLASS_LOAD, also if METHOD_ENTRY2 is the first to name it.
-fn class_objects_as_receivers(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = checked(vm.java("Mirrors")?, "mode=all")?;
-    equal("names", outcome.expects.one("expect")?.text("names")?, "int [[I Mirrors$Unlinked")
-}
-
 /// METHOD_ENTRY2 names the object of a constructor, also in code that the compiler has inlined and for
 /// objects that it would replace by their fields.
 fn constructors_of_every_kind(vm: &Vm<'_>) -> Result<(), String> {
@@ -567,78 +542,60 @@ fn enabled_while_a_method_handle_is_made(vm: &Vm<'_>) -> Result<(), String> {
 /// An allocation belongs to the innermost method that was entered, whatever reports it: in OBJECT_ALLOC of an object
 /// none of its constructors has been entered. The call trace agrees, even if no agent wants events of calls.
 fn allocations_belong_to_the_innermost(vm: &Vm<'_>) -> Result<(), String> {
-    for source in ["alloc=bytecode", "alloc=sampled"] {
-        for events in ["", "1+3", "1+2+3"] {
-            let case = format!("{source} {events}");
-            let options = format!("events={events},prefix=Receivers,allocations=1");
-            let java = vm.java("Receivers")?.agent("methods", &options)?;
-            let settings = format!("{source},include=Receivers*");
-            let outcome = java.settings(&settings).flag("-Xint").flag(VERIFY).run()?;
-            well_nested(&outcome)?;
-            let line = outcome.report().one("allocations")?;
-            let least = if events.is_empty() { 0 } else { 15_000 };
-            ensure!(line.int("placed")? >= least, "{case}: {line}");
-            equal(&format!("misplaced with {case}"), line.int("misplaced")?, 0)?;
-            let expected = outcome.expects.one("expect")?;
-            for (method, field) in [("Derived", "derived"), ("Node", "nodes")] {
-                let name = format!("Receivers${method}.<init>");
-                let lines = outcome.report().lines("calls");
-                let lines = lines.filter(|line| line.text("method") == Ok(&name));
-                let made: i64 = lines.map(|l| l.int("allocations")).sum::<Result<_, _>>()?;
-                // One of its constructors makes one object.
-                let constructors = if method == "Derived" { 2 } else { 3 };
-                equal(
-                    &format!("made by {name} with {case}"),
-                    made,
-                    expected.int(field)? / constructors,
-                )?;
-            }
+    for (source, events) in [
+        ("alloc=bytecode", ""),
+        ("alloc=bytecode", "1+2+3"),
+        ("alloc=sampled", "1+3"),
+        ("alloc=sampled", "1+2+3"),
+    ] {
+        let case = format!("{source} {events}");
+        let options = format!("events={events},prefix=Receivers,allocations=1");
+        let java = vm.java("Receivers")?.agent("methods", &options)?;
+        let settings = format!("{source},include=Receivers*");
+        let outcome = java.settings(&settings).flag("-Xint").flag(VERIFY).run()?;
+        well_nested(&outcome)?;
+        let line = outcome.report().one("allocations")?;
+        let least = if events.is_empty() { 0 } else { 15_000 };
+        ensure!(line.int("placed")? >= least, "{case}: {line}");
+        equal(&format!("misplaced with {case}"), line.int("misplaced")?, 0)?;
+        let expected = outcome.expects.one("expect")?;
+        for (method, field) in [("Derived", "derived"), ("Node", "nodes")] {
+            let name = format!("Receivers${method}.<init>");
+            let lines = outcome.report().lines("calls");
+            let lines = lines.filter(|line| line.text("method") == Ok(&name));
+            let made: i64 = lines.map(|l| l.int("allocations")).sum::<Result<_, _>>()?;
+            // One of its constructors makes one object.
+            let constructors = if method == "Derived" { 2 } else { 3 };
+            equal(
+                &format!("made by {name} with {case}"),
+                made,
+                expected.int(field)? / constructors,
+            )?;
         }
     }
     Ok(())
 }
 
-/// Compiled methods are those that agents know, not those that the shim adds.
-fn compiled_methods(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Calls")?.agent("compiled", "")?.argument("threads");
-    let java =
-        java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").settings("include=Calls*:java.util.*");
-    let outcome = java.another_agent("methods", "events=1+3,count=0")?.run()?;
-    let line = outcome.report().one("compiled")?;
-    ensure!(line.int("loads")? > 300, "{line}");
-    equal("methods that CLASS_LOAD did not name", line.int("unknown")?, 0)
-}
-
-/// The program prints the same as without an agent when all its methods report, and each exit matches an entry.
-fn runs_as_ever(vm: &Vm<'_>, name: &str) -> Result<(), String> {
-    let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
-    let launch = match program.on(vm)? {
-        Found::Ready(launch) => launch,
-        Found::Missing(why) => {
-            println!("skipped: {why}");
-            return Ok(());
-        }
-    };
-    let expected = launch.run()?;
-    let Found::Ready(launch) = program.on(vm)? else { return Err(format!("no {name} any more")) };
-    let outcome = launch.agent("methods", "events=1+3,count=0")?.run()?;
-    equal("output", &outcome.stdout, &expected.stdout)?;
-    well_nested(&outcome)?;
-    let total = outcome.report().one("total")?;
-    ensure!(total.int("entries")? > 100_000, "{total}");
+/// A program prints the same as without an agent when all its methods report, and each exit matches an entry.
+fn programs_do_what_they_do(vm: &Vm<'_>) -> Result<(), String> {
+    for name in ["javac", "http", "clojure"] {
+        let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
+        let launch = match program.on(vm)? {
+            Found::Ready(launch) => launch,
+            Found::Missing(why) => {
+                println!("skipped: {name}: {why}");
+                continue;
+            }
+        };
+        let expected = launch.run()?;
+        let Found::Ready(launch) = program.on(vm)? else { return Err(format!("no {name} now")) };
+        let outcome = launch.agent("methods", "events=1+3,count=0")?.run()?;
+        equal(&format!("output of {name}"), &outcome.stdout, &expected.stdout)?;
+        well_nested(&outcome).map_err(|error| format!("{name}: {error}"))?;
+        let total = outcome.report().one("total")?;
+        ensure!(total.int("entries")? > 100_000, "{name}: {total}");
+    }
     Ok(())
-}
-
-fn the_compiler(vm: &Vm<'_>) -> Result<(), String> {
-    runs_as_ever(vm, "javac")
-}
-
-fn an_http_server(vm: &Vm<'_>) -> Result<(), String> {
-    runs_as_ever(vm, "http")
-}
-
-fn clojure(vm: &Vm<'_>) -> Result<(), String> {
-    runs_as_ever(vm, "clojure")
 }
 
 /// Virtual threads that continue after waiting for a monitor are reported. A call that begins on one carrier and ends
@@ -664,11 +621,18 @@ fn entered_method_of_virtual_thread_is_on_top(vm: &Vm<'_>) -> Result<(), String>
 
 /// Virtual threads run undisturbed, and every event keeps the rules. One line names the setting that agents with stacks need.
 fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    rules_with_virtual_threads(vm, "virtual=carrier", 1)
-}
-
-fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
-    rules_with_virtual_threads(vm, "virtual=own", 0)
+    for (settings, mode, warnings) in [
+        ("virtual=carrier", "mode=all", 1),
+        ("virtual=own", "mode=all", 0),
+        ("", "mode=monitors", 0),
+    ] {
+        let outcome = checked(vm.java_for(21, "Virtual")?.settings(settings), mode)?;
+        let names = |line: &&str| line.starts_with("[jvmpi] warn") && line.contains("virtual=own");
+        let lines = outcome.stderr.lines().filter(names).count();
+        equal("lines that name the setting", lines, warnings)?;
+        equal("sum", outcome.expects.one("expect")?.int("sum")?, 499_500)?;
+    }
+    Ok(())
 }
 
 /// Code that runs while a virtual thread is being mounted or unmounted reports nothing, also if it is rewritten just
@@ -677,12 +641,4 @@ fn rewritten_while_virtual_threads_are_mounted(vm: &Vm<'_>) -> Result<(), String
     let java = vm.java_for(21, "VirtualSwitching")?.agent("traces", "")?;
     let outcome = java.settings("virtual=own").run()?;
     equal("rounds", outcome.expects.one("expect")?.int("rounds")?, 10)
-}
-
-fn rules_with_virtual_threads(vm: &Vm<'_>, settings: &str, warnings: usize) -> Result<(), String> {
-    let outcome = checked(vm.java_for(21, "Virtual")?.settings(settings), "mode=all")?;
-    let is_warning = |line: &&str| line.starts_with("[jvmpi] warn") && line.contains("virtual=own");
-    let lines = outcome.stderr.lines().filter(is_warning).count();
-    equal("lines that name the setting", lines, warnings)?;
-    equal("sum", outcome.expects.one("expect")?.int("sum")?, 499_500)
 }
