@@ -1,14 +1,12 @@
-import java.io.IOException;
-import java.io.InputStream;
 import java.util.concurrent.locks.LockSupport;
 
 /** Has the agent suspend threads, and looks whether they still make progress. The arguments are the tests. */
 final class Suspend {
-    private static final int ROUNDS = 20, PROGRESS = 200_000;
+    private static final int ROUNDS = 12, PROGRESS = 200_000;
     private static volatile long spinner, witness, waiter;
     private static volatile boolean over;
 
-    public static void main(String[] arguments) throws InterruptedException, IOException {
+    public static void main(String[] arguments) throws InterruptedException {
         Thread spinning = new Thread(() -> {
             while (!over) {
                 spinner = next(spinner);
@@ -205,15 +203,9 @@ final class Suspend {
             super(Suspend.class.getClassLoader());
         }
 
-        Class<?> define(Class<?> type) throws IOException {
-            byte[] file = new byte[65_536];
-            int length = 0;
-            try (InputStream in = Suspend.class.getResourceAsStream(type.getName() + ".class")) {
-                for (int n; (n = in.read(file, length, file.length - length)) > 0; ) {
-                    length += n;
-                }
-            }
-            return defineClass(type.getName(), file, 0, length);
+        Class<?> define(Class<?> type) {
+            byte[] file = ClassFile.of(type.getName());
+            return defineClass(type.getName(), file, 0, file.length);
         }
 
         @Override
@@ -229,7 +221,7 @@ final class Suspend {
     }
 
     /** Asks for a class that a suspended thread is just linking. */
-    private static void linking() throws IOException, InterruptedException {
+    private static void linking() throws InterruptedException {
         Loader loader = new Loader();
         Class<?> made = loader.define(Made.class);
         Thread linker = new Thread(() -> {
