@@ -31,7 +31,7 @@ pub(crate) mod tag {
 ///
 /// Indices are those of the file: 1 to [`len`](Self::len) − 1. The index after a `long` or
 /// `double` has no entry.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ConstantPool<'a> {
     file: &'a [u8],
     /// The offset of each entry's tag in the file; 0 for an index without entry.

@@ -4,13 +4,17 @@ use std::collections::HashMap;
 
 use crate::Error;
 use crate::bytes::Write;
-use crate::constant_pool::tag;
+use crate::constant_pool::{ConstantPool, tag};
 use crate::descriptor::{self, Kind};
+
+/// Texts that most edits need and most pools have. If one is added again, HotSpot renumbers the constants in all code
+/// of a class that it redefines. It also compares each added constant with the whole pool.
+const COMMON: [&[u8]; 3] = [b"(I)V", b"StackMapTable", b"java/lang/Throwable"];
 
 /// The entries that edits append to a class's constant pool.
 ///
-/// The pool's own entries keep their indices, so nothing outside the edited methods changes.
-/// Added entries are reused; the pool's own entries are not searched.
+/// The pool's own entries keep their indices, so nothing outside the edited methods changes. Added entries are reused.
+/// Of the pool's own entries only a few common ones are.
 #[derive(Debug)]
 pub struct Constants {
     entries: Entries,
@@ -50,9 +54,21 @@ enum Other {
 }
 
 impl Constants {
-    /// Continues a pool whose `constant_pool_count` is `count`.
-    pub(crate) fn new(count: usize) -> Self {
-        Self { entries: Entries::new(count), strings: HashMap::new(), others: HashMap::new() }
+    /// Continues a pool.
+    pub(crate) fn new(pool: &ConstantPool<'_>) -> Self {
+        let (mut strings, mut others) = (HashMap::<Box<[u8]>, u16>::new(), HashMap::new());
+        let indices = || 1..pool.len() as u16;
+        for index in indices() {
+            if let Some(text) = pool.utf8(index).ok().filter(|text| COMMON.contains(text)) {
+                strings.entry(text.into()).or_insert(index);
+            }
+        }
+        for index in indices() {
+            if let Some(name) = pool.class(index).ok().and_then(|name| strings.get(name)) {
+                others.entry(Other::Class(*name)).or_insert(index);
+            }
+        }
+        Self { entries: Entries::new(pool.len()), strings, others }
     }
 
     /// Returns the static field `class.name`; `class` is an internal name (`java/lang/System`).

@@ -33,7 +33,7 @@ impl<'c> Editor<'c> {
     pub fn new(class: &'c ClassFile<'c>) -> Self {
         Self {
             class,
-            snippet: Snippet::new(Constants::new(class.constant_pool().len())),
+            snippet: Snippet::new(Constants::new(class.constant_pool())),
             edits: Vec::new(),
             faults: BTreeMap::new(),
             added_locals: 0,

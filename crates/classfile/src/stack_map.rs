@@ -303,6 +303,7 @@ fn values_behind(slots: &[Type<'_>], common: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ConstantPool;
 
     const INT: Type<'static> = Type::Int;
     const LONG: Type<'static> = Type::Long;
@@ -317,7 +318,7 @@ mod tests {
 
     fn encode(initial: &[Type<'static>], frames: &[(u16, Frame<'static>)]) -> Vec<u8> {
         let layout = Layout::default();
-        let mut constants = Constants::new(1);
+        let mut constants = Constants::new(&ConstantPool::default());
         let mut out = Vec::new();
         let mut encoder = Encoder::new(&layout, &frame(initial, &[]).locals, &mut out);
         for (position, frame) in frames {

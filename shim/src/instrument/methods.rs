@@ -21,11 +21,20 @@ pub fn edit(
     if calls == Calls::NONE || !class.methods().any(|method| method.has_code()) {
         return Ok(());
     }
-    let enter = native(editor, "enter", "(I)V")?;
-    let enter_constructor = native(editor, "enter_constructor", "(I)V")?;
-    let enter_with = native(editor, "enter_with", "(ILjava/lang/Object;)V")?;
-    let exit = native(editor, "exit", "(I)V")?;
-    let caught = native(editor, "caught", "(Ljava/lang/Object;IZ)V")?;
+    // Each constant that is added makes redefinition search the whole pool.
+    let pairs_calls = calls.exits && (calls.entries || calls.receivers);
+    let catches = |code: Option<Code<'_>>| code.is_some_and(|code| !code.catches().is_empty());
+    let any_catches = || class.methods().any(|method| method.code().is_ok_and(catches));
+    let enter = match calls {
+        Calls { receivers: true, .. } => {
+            native(editor, "enter_with", "(ILjava/lang/Object;)V", true)?
+        }
+        _ => native(editor, "enter", "(I)V", calls.entries)?,
+    };
+    let waits = reports.objects_before_constructors();
+    let enter_constructor = native(editor, "enter_constructor", "(I)V", waits)?;
+    let exit = native(editor, "exit", "(I)V", calls.exits)?;
+    let caught = native(editor, "caught", "(Ljava/lang/Object;IZ)V", pairs_calls && any_catches())?;
     let skips_getters = jvmpi_settings::get().getters == Getters::Skip;
     for method in class.methods() {
         let Some(original) = method.code()? else { continue };
@@ -39,28 +48,26 @@ pub fn edit(
         let index = (first + method.index()) as i32;
         // `this` cannot be passed on before the superclass constructor has run.
         let is_constructor = method.is_constructor() && class.super_name().is_some();
-        let waits = is_constructor && reports.objects_before_constructors();
-        if waits {
+        let enter_constructor = enter_constructor.filter(|_| is_constructor);
+        if enter_constructor.is_some() {
             method_numbers::set_beginning(index as usize, beginnings::of(class, &method));
         }
-        if calls.entries || calls.receivers {
+        if let Some(enter) = enter {
             code.at_entry(|c| {
                 let c = c.push_int(index);
-                if waits {
-                    c.invoke_static(enter_constructor)
-                } else if calls.receivers {
-                    let c = if method.is_static() { c.push_null() } else { c.load_this() };
-                    c.invoke_static(enter_with)
-                } else {
-                    c.invoke_static(enter)
+                match enter_constructor {
+                    Some(enter_constructor) => c.invoke_static(enter_constructor),
+                    None if !calls.receivers => c.invoke_static(enter),
+                    None if method.is_static() => c.push_null().invoke_static(enter),
+                    None => c.load_this().invoke_static(enter),
                 }
             });
         }
-        if calls.exits {
+        if let Some(exit) = exit {
             code.before_returns(|c| c.push_int(index).invoke_static(exit));
             code.on_throw(|c| c.push_int(index).invoke_static(exit));
         }
-        if calls.exits && (calls.entries || calls.receivers) {
+        if let Some(caught) = caught {
             for handler in catches {
                 code.on_catch(handler, |c| {
                     let c = c.dup().push_int(index).push_int(method.is_constructor().into());
@@ -79,10 +86,13 @@ fn only_accesses_fields(code: &Code<'_>) -> bool {
     code.instructions().all(|instruction| instruction.is_ok_and(|i| is_access(i.opcode())))
 }
 
+/// Returns the reference to this native of the Tracker if it is used.
 fn native(
     editor: &mut Editor<'_>,
     name: &str,
     descriptor: &str,
-) -> Result<MethodRef, jvmpi_classfile::Error> {
-    editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
+    is_used: bool,
+) -> Result<Option<MethodRef>, jvmpi_classfile::Error> {
+    let constants = editor.constants();
+    is_used.then(|| constants.method_ref(NAME.to_bytes(), name, descriptor)).transpose()
 }

@@ -27,9 +27,10 @@ use jvm::types::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 use jvm::{ClassFileHook, Jni};
 use jvmpi_classfile::{ClassFile, Editor};
 pub use reports::{Calls, Reports};
+use rustc_hash::FxHasher;
 pub use selection::reports_calls_of;
 use std::ffi::{CStr, c_char, c_uchar};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::ptr;
 
 static REPORTS: Lock<Reports> = Lock::new(Reports::NONE);
@@ -216,7 +217,7 @@ fn edit(
 /// keeps its numbers, unless another JVMTI agent has changed its set of methods.
 fn numbers(jni: Jni, file: &ClassFile<'_>, place: Target) -> usize {
     let count = file.methods().len();
-    let mut shape = DefaultHasher::new();
+    let mut shape = FxHasher::default();
     file.methods().for_each(|method| (method.name(), method.descriptor()).hash(&mut shape));
     let shape = shape.finish();
     if !place.class.is_null() {
