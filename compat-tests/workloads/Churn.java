@@ -39,7 +39,7 @@ final class Churn {
             rounds += churn(began + length / LOOKS * look, 0, dumps);
             Agent.call("memory");
         }
-        rounds += churn(began + length, 4 - rounds, dumps);
+        rounds += churn(began + length, 12 - rounds, dumps);
         int collections = 0;
         while (dumps && collections < 10 && (left() > 0 || Agent.call("unloaded") < rounds)) {
             long brackets = Agent.call("brackets");
