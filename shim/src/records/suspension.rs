@@ -110,18 +110,6 @@ impl Suspension {
         }
         true
     }
-
-    /// Makes a record look as if that OS thread had suspended it.
-    #[cfg(test)]
-    pub fn suspend_for_test(&self, suspender: i32) {
-        self.suspender.store(suspender, Ordering::SeqCst);
-        self.set_state(SUSPENDED);
-    }
-
-    #[cfg(test)]
-    pub fn resume_for_test(&self) {
-        self.set_state(RUNNING);
-    }
 }
 
 #[cfg(test)]
@@ -134,7 +122,7 @@ mod tests {
     fn suspended_thread_waits_in_native_code_until_resumed() {
         let suspension = Suspension::default();
         assert!(!suspension.wait_until_resumed(|| panic!("it is not suspended")));
-        suspension.suspend_for_test(os_thread());
+        suspension.set_state(SUSPENDED);
         let (is_released, has_gone_on) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -146,7 +134,7 @@ mod tests {
                 thread::yield_now();
             }
             let went_on_early = has_gone_on.load(Ordering::SeqCst);
-            suspension.resume_for_test();
+            suspension.set_state(RUNNING);
             assert!(!went_on_early);
         });
         assert!(has_gone_on.into_inner());
