@@ -23,16 +23,16 @@ pub fn edit(
     }
     // Each constant that is added makes redefinition search the whole pool.
     let pairs_calls = calls.exits && (calls.entries || calls.receivers);
-    let catches = |code: Option<Code<'_>>| code.is_some_and(|code| !code.catches().is_empty());
-    let any_catches = || class.methods().any(|method| method.code().is_ok_and(catches));
+    let has_handlers = |code: Option<Code<'_>>| code.is_some_and(|code| code.handlers().len() > 0);
+    let any_catches = || class.methods().any(|method| method.code().is_ok_and(has_handlers));
     let enter = match calls {
         Calls { receivers: true, .. } => {
             native(editor, "enter_with", "(ILjava/lang/Object;)V", true)?
         }
         _ => native(editor, "enter", "(I)V", calls.entries)?,
     };
-    let waits = reports.objects_before_constructors();
-    let enter_constructor = native(editor, "enter_constructor", "(I)V", waits)?;
+    let defers = reports.objects_before_constructors();
+    let enter_constructor = native(editor, "enter_constructor", "(I)V", defers)?;
     let exit = native(editor, "exit", "(I)V", calls.exits)?;
     let caught = native(editor, "caught", "(Ljava/lang/Object;IZ)V", pairs_calls && any_catches())?;
     let skips_getters = jvmpi_settings::get().getters == Getters::Skip;
@@ -43,7 +43,6 @@ pub fn edit(
         {
             continue;
         }
-        let catches = original.catches();
         let Some(mut code) = editor.method(method.index()) else { continue };
         let index = (first + method.index()) as i32;
         // `this` cannot be passed on before the superclass constructor has run.
@@ -68,7 +67,7 @@ pub fn edit(
             code.on_throw(|c| c.push_int(index).invoke_static(exit));
         }
         if let Some(caught) = caught {
-            for handler in catches {
+            for handler in original.catches() {
                 code.on_catch(handler, |c| {
                     let c = c.dup().push_int(index).push_int(method.is_constructor().into());
                     c.invoke_static(caught)
