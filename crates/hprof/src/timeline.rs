@@ -1,11 +1,14 @@
-//! The samples over time: the number of samples of each trace in each second of a recording.
+//! The samples over time: the number of samples of each trace in each 20 ms of a recording.
 
 use jvmpi_formats::profile::{self, BucketSamples, TraceSerial};
 use rustc_hash::FxHashMap;
 use std::time::{Duration, Instant};
 
+/// The duration of a bucket at first, in milliseconds.
+const SHORTEST: u32 = 20;
+
 /// The maximum number of buckets. Then a bucket becomes twice as long.
-const BUCKETS: u32 = 512;
+const BUCKETS: u32 = 1 << 15;
 
 /// The maximum number of counts, of 16 bytes each, unless there are as many traces. Then a bucket becomes twice as
 /// long, too.
@@ -15,7 +18,7 @@ const COUNTS: usize = 100_000;
 #[derive(Debug)]
 pub struct Timeline {
     start: Instant,
-    /// The duration of a bucket in seconds.
+    /// The duration of a bucket in milliseconds.
     bucket: u32,
     counts: FxHashMap<(TraceSerial, u32), u64>,
 }
@@ -23,7 +26,7 @@ pub struct Timeline {
 impl Timeline {
     /// Begins now.
     pub fn new() -> Self {
-        Self { start: Instant::now(), bucket: 1, counts: FxHashMap::default() }
+        Self { start: Instant::now(), bucket: SHORTEST, counts: FxHashMap::default() }
     }
 
     /// Counts samples of a trace that are taken now.
@@ -47,13 +50,13 @@ impl Timeline {
     }
 
     fn add_at(&mut self, time: Duration, trace: TraceSerial, samples: u64) {
-        let second = u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
-        while second / self.bucket >= BUCKETS {
+        let time = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+        while time / self.bucket >= BUCKETS {
             self.coarsen();
         }
-        *self.counts.entry((trace, second / self.bucket)).or_default() += samples;
+        *self.counts.entry((trace, time / self.bucket)).or_default() += samples;
         // In the first bucket, no trace has a second count.
-        while self.counts.len() > COUNTS && second / self.bucket > 0 {
+        while self.counts.len() > COUNTS && time / self.bucket > 0 {
             self.coarsen();
         }
     }
@@ -70,7 +73,7 @@ impl Timeline {
         let row = |(&(trace, bucket), &samples): (&_, &_)| BucketSamples { bucket, trace, samples };
         let mut rows: Vec<_> = self.counts.iter().map(row).collect();
         rows.sort_unstable_by_key(|row| (row.bucket, row.trace));
-        profile::Timeline { bucket: Duration::from_secs(self.bucket.into()), rows }
+        profile::Timeline { bucket: Duration::from_millis(self.bucket.into()), rows }
     }
 
     /// Restarts all counts at zero. Time continues.
@@ -92,18 +95,18 @@ mod tests {
         timeline.add_late(&[(TraceSerial(1), 4), (TraceSerial(2), 0), (TraceSerial(3), 2)]);
         let rows = timeline.section().rows;
         let rows: Vec<_> = rows.iter().map(|row| (row.bucket, row.trace.0, row.samples)).collect();
-        assert_eq!(rows, [(0, 1, 1), (0, 3, 2), (3, 1, 5), (5, 2, 1)]);
+        assert_eq!(rows, [(0, 1, 1), (0, 3, 2), (150, 1, 5), (250, 2, 1)]);
     }
 
     #[test]
     fn buckets_get_longer_in_a_long_recording() {
         let mut timeline = Timeline::new();
-        for second in 0..2_000 {
-            timeline.add_at(Duration::from_secs(second), TraceSerial(1), 2);
+        for time in 0..50_000 {
+            timeline.add_at(Duration::from_millis(20 * time), TraceSerial(1), 2);
         }
         let section = timeline.section();
-        assert_eq!((section.bucket, section.rows.len()), (Duration::from_secs(4), 500));
-        assert!(section.rows.iter().all(|row| row.samples == 8));
+        assert_eq!((section.bucket, section.rows.len()), (Duration::from_millis(40), 25_000));
+        assert!(section.rows.iter().all(|row| row.samples == 4));
     }
 
     #[test]
