@@ -63,6 +63,18 @@ function time(milliseconds) {
   return new Date(milliseconds).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
+// A test for texts: true if the query is in them, as it stands or as a regular expression.
+function matcher(query) {
+  const lower = query.toLowerCase();
+  let expression = null;
+  try {
+    expression = new RegExp(query, 'i');
+  } catch {
+    // It is half written.
+  }
+  return (text) => text.toLowerCase().includes(lower) || Boolean(expression?.test(text));
+}
+
 // ---- names ----
 
 const JDK = /^(java|javax|jdk|sun|com\.sun)\./;

@@ -1,4 +1,4 @@
-// The flame graph: callers above what they call, as wide as what they have.
+// Graphs of stacks: frames as wide as what they have, those that they call below or above them.
 
 const LEVEL = 21;
 // Narrower frames can't be seen, let alone hit.
@@ -16,109 +16,129 @@ function colour(tree, key) {
   return [JDK.test(name) ? 'jdk' : 'application', hash % 48];
 }
 
-// A flame graph of a tree. `link(node)` is an address for more about a node; `total(node)` the width.
-function flameGraph({ tree, whole, unit, link, profile }) {
-  const { total } = tree;
-  const width = total[profile];
-  const deltas =
-    comparing &&
-    tree.parent.map(
-      (_, node) => total[AFTER][node] / (whole[AFTER] || 1) - total[BEFORE][node] / (whole[BEFORE] || 1),
-    );
-  const largest =
-    comparing && topLevels(tree).reduce((most, node) => Math.max(most, Math.abs(deltas[node])), 1e-9);
-  let zoomed = 0;
-  let query = '';
-  // Node -> its frame, of those that are wide enough to be drawn.
+// A graph of an entry and what is below it: `total` is its width, or `wide` and `at` its place in time.
+//
+// Callers stand above what they call unless `up`. The address has in `at` which frame is zoomed in to: the keys on
+// the way to it.
+function flameGraph({ root, whole, unit, profile, page, title = 'Flame graph', up = false, at = 'z' }) {
+  const { tree } = root;
+  const isTime = root.at != null;
+  let way = [root];
+  let matches = null;
+  let largest = null;
+  // Entry -> its frame, of those that are wide enough to be drawn; and the entry above it.
   const shown = new Map();
+  const above = new Map();
 
   const graph = h('div', {
     class: 'flame',
     role: 'tree',
-    'aria-label': 'Flame graph: arrow keys move, Enter zooms in, Escape zooms out',
+    'aria-label': `${title}: arrow keys move, Enter zooms in, Escape zooms out, M opens a menu`,
   });
   const about = h('p', { class: 'about', role: 'status' });
-  const back = h('button', { type: 'button', onclick: () => zoom(0), hidden: true }, 'Zoom out');
-  const found = h('span', { class: 'found' });
 
-  const children = (node) =>
-    tree.below[node].filter((child) => width[child] > 0).sort((a, b) => width[b] - width[a]);
+  const size = (entry) => entry.wide ?? entry.total[profile];
+  const share = (entry, of) => entry.total[of] / (whole[of] || 1);
+  const delta = (entry) => share(entry, AFTER) - share(entry, BEFORE);
+  // The address has this of an entry: in time, a method may come again.
+  const idOf = (entry) => entry.id ?? entry.key;
+  const children = (entry) => {
+    const wide = entry.children().filter((child) => size(child) > 0);
+    return isTime ? wide : wide.sort((a, b) => size(b) - size(a));
+  };
 
-  function describe(node) {
-    const key = tree.key[node];
-    const parts = profiles.map((_, of) => {
+  function amounts(entry) {
+    return profiles.map((_, of) => {
       const label = comparing ? (of === BEFORE ? 'before: ' : 'after: ') : '';
-      return `${label}${show(total[of][node], unit)} (${percent(total[of][node], whole[of])}), of its own ${show(tree.self[of][node], unit)}`;
+      const total = `${show(entry.total[of], unit)} (${percent(entry.total[of], whole[of])})`;
+      return `${label}${total}, of its own ${show(entry.self[of], unit)}`;
     });
-    return `${keyName(tree, key)} – ${parts.join('; ')}`;
+  }
+  const describe = (entry) => `${keyName(tree, entry.key)} – ${amounts(entry).join('; ')}`;
+
+  // Tells of the frame that has the focus or is zoomed in to, and what can be done with it.
+  function tell(entry) {
+    const parts = [
+      describe(entry),
+      ...frameActions(page, tree, entry.key).flatMap((action) => [
+        ' ',
+        typeof action[2] === 'string'
+          ? h('a', { href: action[2] }, action[0])
+          : h('button', { type: 'button', onclick: () => perform(action) }, action[0]),
+      ]),
+      way.length > 1 && h('button', { type: 'button', onclick: () => zoom(root) }, 'Zoom out'),
+    ];
+    about.replaceChildren(...parts.filter(Boolean));
   }
 
-  function tell(node) {
-    const address = tree.method(node) == null ? null : link(node);
-    about.replaceChildren(describe(node), ' ', address ? h('a', { href: address }, 'Callers and callees') : '');
-  }
-
-  function place(node, left, part, level) {
-    const key = tree.key[node];
+  function place(entry, left, part, level) {
+    const { key } = entry;
     const [kind, hue] = colour(tree, key);
-    const matches = query && keyName(tree, key).toLowerCase().includes(query);
     const frame = h('div', {
-      class: `frame ${comparing && key != null ? 'compared' : kind}${matches ? ' match' : ''}`,
+      class: `frame ${comparing && key != null ? 'compared' : kind}${matches?.(key) ? ' match' : ''}`,
       role: 'treeitem',
       tabindex: -1,
       'aria-level': level + 1,
-      'aria-expanded': children(node).length ? String(part >= NARROWEST) : null,
-      'aria-label': describe(node),
-      style: { left: `${100 * left}%`, width: `${100 * part}%`, top: `${level * LEVEL}px`, '--hue': hue },
+      'aria-expanded': entry.hasChildren ? String(part >= NARROWEST) : null,
+      'aria-label': describe(entry),
+      style: { left: `${100 * left}%`, width: `${100 * part}%`, '--hue': hue },
     });
-    if (comparing && key != null) {
-      const part = Math.sign(deltas[node]) * Math.sqrt(Math.min(1, Math.abs(deltas[node]) / largest));
-      frame.classList.add(part > 0 ? 'more' : part < 0 ? 'less' : 'same');
-      frame.style.setProperty('--strength', Math.abs(part).toFixed(3));
-    }
     if (part > 0.02)
       frame.append(
         h(
           'span',
           {},
-          key == null
-            ? 'all'
-            : isObject(key)
-              ? simple(strings[-1 - key])
-              : shortMethodName(methodOfKey(tree, key)),
+          key == null ? 'all' : isObject(key) ? simple(strings[-1 - key]) : shortMethodName(methodOfKey(tree, key)),
         ),
       );
-    frame.node = node;
-    shown.set(node, frame);
+    frame.entry = entry;
+    frame.level = level;
+    shown.set(entry, frame);
   }
 
   function draw() {
+    const focused = graph.contains(document.activeElement) ? document.activeElement.entry : null;
     shown.clear();
-    const above = [];
-    for (let node = zoomed; node !== 0; node = tree.parent[node]) above.unshift(tree.parent[node]);
-    above.forEach((node, level) => place(node, 0, 1, level));
-    let deepest = above.length;
-    const pending = [[zoomed, 0, 1, above.length]];
+    const zoomed = way.at(-1);
+    way.slice(0, -1).forEach((entry, level) => place(entry, 0, 1, level));
+    let deepest = 0;
+    const pending = [[zoomed, 0, 1, way.length - 1]];
     while (pending.length) {
-      const [node, left, part, level] = pending.pop();
+      const [entry, left, part, level] = pending.pop();
       deepest = Math.max(deepest, level);
-      place(node, left, part, level);
-      let at = left;
-      for (const child of children(node)) {
-        const wide = (part * width[child]) / width[node];
-        if (wide < NARROWEST) break;
-        pending.push([child, at, wide, level + 1]);
-        at += wide;
+      place(entry, left, part, level);
+      let next = left;
+      for (const child of children(entry)) {
+        const wide = (part * size(child)) / size(entry);
+        above.set(child, entry);
+        if (isTime) next = left + (part * (child.at - entry.at)) / size(entry);
+        if (wide >= NARROWEST) pending.push([child, next, wide, level + 1]);
+        else if (!isTime) break;
+        next += wide;
       }
     }
     graph.style.height = `${(deepest + 1) * LEVEL}px`;
     const frames = document.createDocumentFragment();
-    for (const frame of shown.values()) frames.append(frame);
+    if (comparing) {
+      largest ??= [...shown.keys()].reduce((most, entry) => Math.max(most, Math.abs(delta(entry))), 1e-9);
+      for (const [entry, frame] of shown) {
+        if (entry.key == null) continue;
+        const part = Math.sign(delta(entry)) * Math.sqrt(Math.min(1, Math.abs(delta(entry)) / largest));
+        frame.classList.add(part > 0 ? 'more' : part < 0 ? 'less' : 'same');
+        frame.style.setProperty('--strength', Math.abs(part).toFixed(3));
+      }
+    }
+    for (const frame of shown.values()) {
+      frame.style.top = `${(up ? deepest - frame.level : frame.level) * LEVEL}px`;
+      frames.append(frame);
+    }
     graph.replaceChildren(frames);
-    graph.classList.toggle('searching', Boolean(query));
-    for (const node of above) shown.get(node).classList.add('above');
-    shown.get(zoomed).setAttribute('tabindex', 0);
-    back.hidden = zoomed === 0;
+    graph.classList.toggle('searching', Boolean(matches));
+    for (const entry of way.slice(0, -1)) shown.get(entry).classList.add('above');
+    const current = shown.get(focused) ?? shown.get(zoomed);
+    if (focused) focus(current);
+    else current.setAttribute('tabindex', 0);
+    tell(current.entry);
   }
 
   function focus(frame) {
@@ -128,84 +148,90 @@ function flameGraph({ tree, whole, unit, link, profile }) {
     frame.focus();
   }
 
-  function zoom(node) {
-    zoomed = node;
-    draw();
-    tell(node);
+  function zoom(entry) {
+    const keys = [];
+    for (let node = entry; node !== root; node = above.get(node)) keys.unshift(idOf(node));
+    location.hash = page.address({ [at]: keys.length ? keys.join('.') : null });
   }
 
-  graph.addEventListener('click', (event) => {
-    const frame = event.target.closest('.frame');
-    if (frame) zoom(frame.node);
+  // Goes as far down the way in the address as there are frames.
+  function update({ query }) {
+    way = [root];
+    for (const id of (query[at] ?? '').split('.').filter(Boolean)) {
+      const next = children(way.at(-1)).find((child) => String(idOf(child)) === id);
+      if (!next) break;
+      above.set(next, way.at(-1));
+      way.push(next);
+    }
+    draw();
+  }
+
+  const frameOf = (event) => event.target.closest('.frame');
+  graph.addEventListener('click', (event) => frameOf(event) && zoom(frameOf(event).entry));
+  graph.addEventListener('pointermove', (event) => {
+    const { entry } = frameOf(event) ?? {};
+    showTip(event, entry && event.pointerType !== 'touch' && [keyName(tree, entry.key), ...amounts(entry)]);
   });
-  graph.addEventListener('mouseover', (event) => {
-    const frame = event.target.closest('.frame');
-    if (frame) tell(frame.node);
-  });
-  graph.addEventListener('mouseleave', () => tell(zoomed));
-  graph.addEventListener('focusin', (event) => tell(event.target.node));
+  graph.addEventListener('pointerleave', (event) => showTip(event, null));
+  graph.addEventListener('focusin', (event) => event.target.entry && tell(event.target.entry));
+  const menu = (event) => {
+    const { entry } = frameOf(event) ?? {};
+    if (!entry || entry.key == null) return;
+    event.preventDefault();
+    showTip(event, null);
+    focus(frameOf(event));
+    openMenu(keyName(tree, entry.key), frameActions(page, tree, entry.key), {
+      clientX: event.clientX,
+      clientY: event.clientY,
+      target: frameOf(event),
+    });
+  };
+  graph.addEventListener('contextmenu', menu);
   graph.addEventListener('keydown', (event) => {
-    const { node } = event.target;
-    const siblings = () => children(tree.parent[node]).filter((sibling) => shown.has(sibling));
+    const { entry } = event.target;
+    if (event.ctrlKey || event.metaKey || event.altKey || !entry) return;
+    const siblings = () => (entry === root ? [] : children(above.get(entry)).filter((one) => shown.has(one)));
+    const inner = () => focus(shown.get(children(entry)[0]));
+    const outer = () => entry !== root && focus(shown.get(above.get(entry)));
     const keys = {
-      ArrowDown: () => focus(shown.get(children(node)[0])),
-      ArrowUp: () => node !== 0 && focus(shown.get(tree.parent[node])),
-      ArrowRight: () => focus(shown.get(siblings()[siblings().indexOf(node) + 1])),
-      ArrowLeft: () => focus(shown.get(siblings()[siblings().indexOf(node) - 1])),
-      Home: () => focus(shown.get(0)),
-      Enter: () => {
-        zoom(node);
-        focus(shown.get(node));
-      },
-      ' ': () => {
-        zoom(node);
-        focus(shown.get(node));
-      },
-      Escape: () => {
-        zoom(0);
-        focus(shown.get(node) ?? shown.get(0));
-      },
+      ArrowDown: up ? outer : inner,
+      ArrowUp: up ? inner : outer,
+      ArrowRight: () => focus(shown.get(siblings()[siblings().indexOf(entry) + 1])),
+      ArrowLeft: () => focus(shown.get(siblings()[siblings().indexOf(entry) - 1])),
+      Home: () => focus(shown.get(root)),
+      Enter: () => zoom(entry),
+      ' ': () => zoom(entry),
+      Escape: () => zoom(root),
+      m: () => menu(event),
     };
-    if (keys[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey) {
-      event.preventDefault();
-      keys[event.key]();
-    }
+    const action = frameActions(page, tree, entry.key).find(([, key]) => key === event.key);
+    if (!keys[event.key] && !action) return;
+    event.preventDefault();
+    if (action) perform(action);
+    else keys[event.key]();
   });
 
+  // Marks what matches, and tells its share.
   function search(text) {
-    query = text.toLowerCase();
+    matches = text ? keyMatcher(tree, text) : null;
     draw();
-    if (!query) {
-      found.textContent = '';
-      return;
-    }
-    // What is below a match is its own: it counts once.
-    let matched = 0;
-    const pending = [0];
-    while (pending.length) {
-      const node = pending.pop();
-      if (keyName(tree, tree.key[node]).toLowerCase().includes(query)) matched += width[node];
-      else for (const child of tree.below[node]) pending.push(child);
-    }
-    found.textContent = `matches: ${percent(matched, whole[profile])}`;
+    if (!matches) return '';
+    return `matches: ${percent(shareOf(tree, matches, profile), whole[profile])}`;
   }
 
-  draw();
-  tell(0);
-  const element = h('div', {}, h('div', { class: 'below' }, about, found, back), graph, legend());
-  element.search = search;
-  return element;
-}
-
-// The nodes that can be seen at once and set the scale of changes: those of the first levels.
-function topLevels(tree) {
-  const level = [0];
-  const found = [];
-  for (let node = 1; node < tree.parent.length; node += 1) {
-    level.push(level[tree.parent[node]] + 1);
-    if (level[node] <= 12) found.push(node);
+  // Goes to the next match that can be seen, or the one before.
+  function step(direction) {
+    const all = [...graph.querySelectorAll('.match')];
+    const last = all.indexOf(graph.querySelector('.at'));
+    all[last]?.classList.remove('at');
+    const next = all.at(last < 0 && direction < 0 ? -1 : (last + direction) % all.length);
+    next?.classList.add('at');
+    next?.scrollIntoView({ block: 'nearest' });
+    if (next) tell(next.entry);
   }
-  return found;
+
+  update(page);
+  return Object.assign(h('div', {}, about, graph), { search, step, update });
 }
 
 function legend() {

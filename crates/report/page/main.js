@@ -6,6 +6,7 @@ const VIEWS = [
   ['methods', 'Methods', methodsView, stacked],
   ['flame', 'Flame graph', flameView, stacked],
   ['tree', 'Call tree', treeView, stacked],
+  ['time', 'Time', timeView, measures.some((measure) => measure.table.times)],
   ['calls', 'Calls', callsView, data.calls.some((calls) => calls.callee.length)],
   ['sites', 'Allocation sites', sitesView, Boolean(tableOf('sites'))],
   ['heap', 'Heap', heapView, data.heaps.some(Boolean)],
@@ -37,42 +38,68 @@ function known(text, ...lists) {
   return isKnown ? Number(text) : null;
 }
 
-// What a view is told: its argument and settings, how to change them, and addresses that keep those of stacks.
+const queryOf = (address) => Object.fromEntries(new URLSearchParams(address.split('?')[1] ?? ''));
+
+// What a view is told: its argument and settings, addresses with other settings, and addresses of other views that
+// keep those of stacks.
 function pageOf(address) {
-  const [path, settings = ''] = address.replace(/^#\/?/, '').split('?');
-  const [view, argument] = path.split('/');
-  const query = Object.fromEntries(new URLSearchParams(settings));
-  const { m, t, l, j, s } = query;
+  const [view = 'overview', argument] = address.replace(/^#|\?.*/g, '').split('/').filter(Boolean);
+  const query = queryOf(address);
+  const { m, t, l, j, s, v, d, f, x, c, i } = query;
+  // Some settings are changed while a view stays.
+  const changed = (changes) => to(view, argument, { ...queryOf(location.hash), ...changes });
   return {
-    view: view || 'overview',
+    view,
     argument,
     query,
-    keep: (view, argument) => to(view, argument, { m, t, l, j, s }),
-    set: (changes) => location.replace(to(view || 'overview', argument, { ...query, ...changes })),
+    keep: (view, argument, changes) => to(view, argument, { m, t, l, j, s, v, d, f, x, c, i, ...changes }),
+    address: changed,
+    set: (changes) => location.replace(changed(changes)),
   };
 }
 
 const main = document.getElementById('main');
 const search = document.getElementById('search');
-let shown = { search: null, view: null };
+const found = document.getElementById('found');
+const steps = [...document.querySelectorAll('[data-step]')];
+// The view that is shown, its address, and the address without what a view can change in place.
+let shown = { element: {}, view: null, fixed: null };
+
+// Shows what the view finds.
+function find() {
+  const { element } = shown;
+  const text = search.value.trim();
+  search.disabled = !element.search;
+  found.textContent = (element.search?.(text) ?? '') || '';
+  for (const button of steps) button.disabled = !text || !element.step;
+}
 
 function route() {
   const page = pageOf(location.hash);
+  const fixed = page.address({ q: null, z: null, y: null });
+  const isKept = fixed === shown.fixed && shown.element.update;
+  if (document.activeElement !== search) search.value = page.query.q ?? '';
+  if (isKept) {
+    shown.element.update(page);
+    return find();
+  }
   const listed = VIEWS.find(([name, , , there]) => name === page.view && there);
   const detail = DETAILS[page.view]?.[2] ? DETAILS[page.view] : null;
   const render = listed?.[2] ?? detail?.[1] ?? overview;
   const current = listed?.[0] ?? detail?.[0] ?? 'overview';
   const focused = document.activeElement;
   const label = main.contains(focused) ? focused.closest('.choice, .toggle, .switches')?.textContent : null;
+  const inGraph = Boolean(focused.closest?.('.flame'));
 
   const view = render(page);
+  showTip(null, null);
   main.replaceChildren(view);
   document.getElementById('views').replaceChildren(
     ...VIEWS.filter(([, , , there]) => there).map(([name, title]) =>
       h(
         'a',
         {
-          href: ['methods', 'flame', 'tree'].includes(name) ? page.keep(name) : to(name),
+          href: ['methods', 'flame', 'tree', 'time'].includes(name) ? page.keep(name) : to(name),
           'aria-current': name === current ? 'page' : null,
         },
         title,
@@ -83,9 +110,7 @@ function route() {
   document.title = `${heading} – ${profiles.map((profile) => profile.name).join(' and ')}`;
 
   const here = `${page.view}/${page.argument ?? ''}`;
-  search.disabled = !view.search;
   if (here !== shown.view) {
-    search.value = '';
     if (shown.view != null) {
       window.scrollTo(0, 0);
       main.focus({ preventScroll: true });
@@ -96,18 +121,25 @@ function route() {
       (other) => other.textContent === label,
     );
     (control?.querySelector('[aria-pressed="true"]') ?? control?.querySelector('select, input'))?.focus();
-  }
-  if (search.value && view.search) view.search(search.value.trim());
-  shown = { search: view.search, view: here };
+  } else if (inGraph) main.querySelector('.frame[tabindex="0"]')?.focus();
+  shown = { element: view, view: here, fixed };
+  find();
 }
 
-search.addEventListener('input', () => shown.search?.(search.value.trim()));
+// What is searched is in the address, without a step back for each letter.
+function searchFor(text) {
+  search.value = text;
+  history.replaceState(null, '', pageOf(location.hash).address({ q: text.trim() || null }));
+  find();
+}
+
+search.addEventListener('input', () => searchFor(search.value));
 search.addEventListener('keydown', (event) => {
-  if (event.key === 'Escape') {
-    search.value = '';
-    shown.search?.('');
-  }
+  if (event.key === 'Escape') searchFor('');
+  if (event.key === 'Enter') shown.element.step?.(event.shiftKey ? -1 : 1);
 });
+for (const button of steps)
+  button.addEventListener('click', () => shown.element.step?.(Number(button.dataset.step)));
 document.addEventListener('keydown', (event) => {
   if (
     event.key === '/' &&

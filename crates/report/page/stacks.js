@@ -4,10 +4,11 @@
 const measures = data.tables.flatMap((table) => table.measures.map((measure) => ({ ...measure, table })));
 const tableOf = (kind) => data.tables.find((table) => table.kind === kind);
 
-// The rows of a measure's table that are of a thread, or all.
+// The rows of a measure's table that are of a thread, or all but those of threads that are left out.
 function rowsOf(measure, thread) {
   const all = [...measure.table.node.keys()];
-  return thread == null ? all : all.filter((row) => measure.table.thread[row] === thread);
+  if (thread != null) return all.filter((row) => measure.table.thread[row] === thread);
+  return measure.without ? all.filter((row) => !measure.without.has(measure.table.thread[row])) : all;
 }
 
 // For each profile, the whole of which parts are told.
@@ -17,9 +18,6 @@ function wholes(measure, thread) {
   return measure.values.map((values) => sum(rows.map((row) => values[row])));
 }
 
-// True if the frame is of the JDK and these are left out. What it has then belongs to what has called it.
-const isLeftOut = (frame, byProgram) => byProgram && JDK.test(methodClass(frames.method[frame]));
-
 // The innermost frame's node that is outside of what `pattern` matches, or the node itself if there is none.
 function outsideOf(pattern, innermost) {
   let node = innermost;
@@ -27,98 +25,141 @@ function outsideOf(pattern, innermost) {
   return node || innermost;
 }
 
-// For each method that has any, what it has by itself and with what it called.
-function methodRows(measure, thread, byProgram = false) {
-  const found = new Map();
-  const of = (method) => {
-    if (!found.has(method)) found.set(method, { method, self: zeros(), total: zeros(), seen: -1 });
-    return found.get(method);
-  };
-  for (const row of rowsOf(measure, thread)) {
-    const values = measure.values.map((values) => values[row]);
-    let innermost = measure.table.node[row];
-    while (innermost !== 0 && isLeftOut(nodes.frame[innermost], byProgram)) innermost = nodes.parent[innermost];
-    for (let node = innermost; node !== 0; node = nodes.parent[node]) {
-      if (isLeftOut(nodes.frame[node], byProgram)) continue;
-      const entry = of(frames.method[nodes.frame[node]]);
-      // A method that calls itself counts once.
-      if (entry.seen !== row)
-        values.forEach((value, profile) => {
-          entry.total[profile] += value;
-        });
-      entry.seen = row;
-      if (node === innermost)
-        values.forEach((value, profile) => {
-          entry.self[profile] += value;
-        });
-    }
-  }
-  return [...found.values()].filter((entry) => entry.total.some((value) => value !== 0));
-}
+const isOfJdk = methods.class.map((name) => JDK.test(strings[name]));
 
 // The stacks of a measure as a tree: node 0 is below all, callers come before what they call.
 //
 // What a node is, is its key: a frame if lines are told apart, else a method, and for what a row is about, such
-// as the class of allocated objects, −1 less its string.
+// as the class of allocated objects, −1 less its string. `view` says what is shown, as `chosen` returns it.
 class StackTree {
-  constructor(measure, thread, byLine, byProgram = false) {
+  constructor({ measure, thread, byLine, byProgram, focus, hidden, collapse }) {
+    const most = 1 + nodes.parent.length + measure.table.node.length;
     this.measure = measure;
     this.byLine = byLine;
-    this.parent = [0];
+    this.size = 1;
+    this.parent = new Int32Array(most);
     this.key = [null];
-    this.self = profiles.map(() => [0]);
-    this.below = [[]];
-    const ids = new Map();
-    const child = (parent, key) => {
-      const id = `${parent}/${key}`;
-      if (!ids.has(id)) {
-        ids.set(id, this.parent.length);
-        this.below[parent].push(this.parent.length);
-        this.parent.push(parent);
-        this.key.push(key);
-        this.below.push([]);
-        this.self.forEach((values) => values.push(0));
+    // The method of each node, or −1.
+    this.methodAt = new Int32Array(most).fill(-1);
+    this.self = profiles.map(() => new Float64Array(most));
+    // The last child of each node, and the child before each child.
+    this.last = new Int32Array(most);
+    this.before = new Int32Array(most);
+    // Row of the table -> its node.
+    this.nodeOf = new Map();
+    // Nodes by parent and key: an open hash table, many times as fast as a Map.
+    const bits = 33 - Math.clz32(most);
+    const table = new Int32Array(2 ** bits);
+    const child = (parent, key, method) => {
+      if (collapse && method >= 0 && this.methodAt[parent] === method) return parent;
+      let slot = Math.imul(Math.imul(parent, 0x9e3779b1) ^ key, 0x85ebca6b) >>> (32 - bits);
+      for (; table[slot] !== 0; slot = (slot + 1) % table.length) {
+        const node = table[slot];
+        if (this.parent[node] === parent && this.key[node] === key) return node;
       }
-      return ids.get(id);
+      const node = this.size;
+      this.size += 1;
+      table[slot] = node;
+      this.parent[node] = parent;
+      this.key.push(key);
+      this.methodAt[node] = method;
+      this.before[node] = this.last[parent];
+      this.last[parent] = node;
+      return node;
     };
-    // A stack of another measure makes no node.
-    const places = new Map([[0, 0]]);
+    // A stack of another measure makes no node, and what is outside of the focus has none.
+    const UNKNOWN = -1;
+    const OUTSIDE = -2;
+    const places = new Int32Array(nodes.parent.length).fill(UNKNOWN);
+    places[0] = focus == null ? 0 : OUTSIDE;
     const place = (node) => {
       const missing = [];
-      for (; !places.has(node); node = nodes.parent[node]) missing.push(node);
-      let at = places.get(node);
-      for (const node of missing.reverse()) {
-        const frame = nodes.frame[node];
-        if (!isLeftOut(frame, byProgram)) at = child(at, byLine ? frame : frames.method[frame]);
-        places.set(node, at);
+      for (; places[node] === UNKNOWN; node = nodes.parent[node]) missing.push(node);
+      let at = places[node];
+      while (missing.length) {
+        const next = missing.pop();
+        const frame = nodes.frame[next];
+        const method = frames.method[frame];
+        if (at === OUTSIDE && method === focus) at = 0;
+        if (at !== OUTSIDE && !hidden.has(method) && !(byProgram && isOfJdk[method]))
+          at = child(at, byLine ? frame : method, method);
+        places[next] = at;
       }
       return at;
     };
     for (const row of rowsOf(measure, thread)) {
-      const object = measure.table.object[row];
       let at = place(measure.table.node[row]);
-      if (object >= 0) at = child(at, -1 - object);
+      if (at === OUTSIDE) continue;
+      const object = measure.table.object[row];
+      if (object >= 0) at = child(at, -1 - object, -1);
+      this.nodeOf.set(row, at);
       measure.values.forEach((values, profile) => {
         this.self[profile][at] += values[row];
       });
     }
     this.total = this.self.map((values) => values.slice());
-    for (let node = this.parent.length - 1; node > 0; node -= 1) {
-      for (const values of this.total) values[this.parent[node]] += values[node];
+    for (const values of this.total) {
+      for (let node = this.size - 1; node > 0; node -= 1) values[this.parent[node]] += values[node];
     }
   }
 
-  totals(node) {
-    return this.total.map((values) => values[node]);
+  children(node) {
+    const children = [];
+    for (let child = this.last[node]; child !== 0; child = this.before[child]) children.push(child);
+    return children.reverse();
   }
+}
 
-  selfs(node) {
-    return this.self.map((values) => values[node]);
-  }
+let lastTree = { key: null, tree: null };
 
-  method(node) {
-    return methodOfKey(this, this.key[node]);
+// The tree of what is shown. The last one is kept: most steps from view to view need the same.
+function treeOf(view) {
+  const { measure, span, thread, byLine, byProgram, focus, hidden, collapse, idle } = view;
+  const key = JSON.stringify([measure.name, span, thread, byLine, byProgram, focus, [...hidden], collapse, idle]);
+  if (key !== lastTree.key) lastTree = { key, tree: new StackTree(view) };
+  return lastTree.tree;
+}
+
+// [method, what it has by itself] of all methods.
+function selfRows(measure, rows = rowsOf(measure, null)) {
+  const found = new Map();
+  for (const row of rows) {
+    const node = measure.table.node[row];
+    if (node === 0) continue;
+    const method = frames.method[nodes.frame[node]];
+    if (!found.has(method)) found.set(method, zeros());
+    measure.values.forEach((values, profile) => {
+      found.get(method)[profile] += values[row];
+    });
   }
+  return [...found];
+}
+
+// For each method that has any, what it has by itself and with what it called.
+function methodRows(tree) {
+  const found = new Map();
+  const of = (method) => {
+    if (!found.has(method)) found.set(method, { method, self: zeros(), total: zeros() });
+    return found.get(method);
+  };
+  for (let node = 1; node < tree.size; node += 1) {
+    const method = tree.methodAt[node];
+    if (method < 0) {
+      // What a row is about belongs to the method that it was at.
+      const at = tree.methodAt[tree.parent[node]];
+      if (at >= 0) tree.self.forEach((values, profile) => (of(at).self[profile] += values[node]));
+      continue;
+    }
+    const entry = of(method);
+    // A method that calls itself counts once.
+    let above = tree.parent[node];
+    while (above !== 0 && tree.methodAt[above] !== method) above = tree.parent[above];
+    for (let profile = 0; profile < profiles.length; profile += 1) {
+      entry.self[profile] += tree.self[profile][node];
+      if (above === 0) entry.total[profile] += tree.total[profile][node];
+    }
+  }
+  return [...found.values()].filter((entry) => entry.total.some((value) => value !== 0));
 }
 
 const isObject = (key) => key < 0;
@@ -134,6 +175,29 @@ function keyName(tree, key) {
   return tree.byLine ? `${methodName(frames.method[key])} (${lineName(key)})` : methodName(key);
 }
 
+// The share of the stacks in which something matches, for a profile.
+function shareOf(tree, matches, profile) {
+  let matched = 0;
+  const pending = [0];
+  while (pending.length) {
+    const node = pending.pop();
+    // What is below a match is its own: it counts once.
+    if (matches(tree.key[node])) matched += tree.total[profile][node];
+    else for (let child = tree.last[node]; child !== 0; child = tree.before[child]) pending.push(child);
+  }
+  return matched;
+}
+
+// A test for the keys that a search finds.
+function keyMatcher(tree, query) {
+  const matches = matcher(query);
+  const known = new Map();
+  return (key) => {
+    if (!known.has(key)) known.set(key, key != null && matches(keyName(tree, key)));
+    return known.get(key);
+  };
+}
+
 // What is called: the nodes with one key below the same callers, together.
 class Callees {
   constructor(tree, key, members) {
@@ -143,15 +207,19 @@ class Callees {
   }
 
   get hasChildren() {
-    return this.members.some((node) => this.tree.below[node].length > 0);
+    return this.members.some((node) => this.tree.last[node] !== 0);
   }
 
   children() {
-    const groups = Map.groupBy(
-      this.members.flatMap((node) => this.tree.below[node]),
-      (node) => this.tree.key[node],
+    this.made ??= largestFirst(
+      [
+        ...Map.groupBy(
+          this.members.flatMap((node) => this.tree.children(node)),
+          (node) => this.tree.key[node],
+        ),
+      ].map(([key, members]) => new Callees(this.tree, key, members)),
     );
-    return largestFirst([...groups].map(([key, members]) => new Callees(this.tree, key, members)));
+    return this.made;
   }
 }
 
@@ -162,6 +230,9 @@ class Callers {
     this.total = profiles.map((_, profile) =>
       sum(members.map(([, of, own]) => (own ? tree.self : tree.total)[profile][of])),
     );
+    this.self = profiles.map((_, profile) =>
+      sum(members.map(([at, of]) => (at === of ? tree.self[profile][of] : 0))),
+    );
   }
 
   get hasChildren() {
@@ -169,11 +240,17 @@ class Callers {
   }
 
   children() {
-    const above = this.members
-      .map(([node, ...of]) => [this.tree.parent[node], ...of])
-      .filter(([node]) => node !== 0);
-    const groups = Map.groupBy(above, ([node]) => this.tree.key[node]);
-    return largestFirst([...groups].map(([key, members]) => new Callers(this.tree, key, members)));
+    this.made ??= largestFirst(
+      [
+        ...Map.groupBy(
+          this.members
+            .map(([node, ...of]) => [this.tree.parent[node], ...of])
+            .filter(([node]) => node !== 0),
+          ([node]) => this.tree.key[node],
+        ),
+      ].map(([key, members]) => new Callers(this.tree, key, members)),
+    );
+    return this.made;
   }
 }
 
@@ -186,13 +263,14 @@ function largestFirst(entries) {
 }
 
 // The whole tree from its root down.
-const topDown = (tree) => new Callees(tree, null, [0]).children();
+const topDown = (tree) => new Callees(tree, null, [0]);
 
 // All that have something of their own, with their callers below them.
 function bottomUp(tree) {
-  const own = [...tree.parent.keys()].slice(1).filter((node) => tree.self.some((values) => values[node] !== 0));
+  const own = [];
+  for (let node = 1; node < tree.size; node += 1) if (tree.self.some((values) => values[node] !== 0)) own.push(node);
   const groups = Map.groupBy(own, (node) => tree.key[node]);
-  return largestFirst(
+  const made = largestFirst(
     [...groups].map(
       ([key, members]) =>
         new Callers(
@@ -202,14 +280,22 @@ function bottomUp(tree) {
         ),
     ),
   );
+  return {
+    tree,
+    key: null,
+    total: tree.total.map((values) => values[0]),
+    self: zeros(),
+    hasChildren: true,
+    children: () => made,
+  };
 }
 
 // The nodes of a method that no other node of it is above: together, all that the method has.
 function outermost(tree, method) {
   const within = [false];
   const found = [];
-  for (let node = 1; node < tree.parent.length; node += 1) {
-    const is = tree.method(node) === method;
+  for (let node = 1; node < tree.size; node += 1) {
+    const is = tree.methodAt[node] === method;
     const inside = within[tree.parent[node]];
     if (is && !inside) found.push(node);
     within.push(inside || is);

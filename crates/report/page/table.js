@@ -7,7 +7,7 @@ const PAGE_OF_ROWS = 100;
 // `rows` are shown in the order of the column with number `by`; `text(row)` is what is searched. The element's
 // `search(query)` shows the rows that contain the query.
 function table({ caption, columns, rows, by = 0, descending = true, text, none = 'Nothing here.' }) {
-  let query = '';
+  let matches = null;
   let shown = PAGE_OF_ROWS;
   const body = h('tbody');
   const status = h('p', { class: 'status', role: 'status' });
@@ -42,7 +42,7 @@ function table({ caption, columns, rows, by = 0, descending = true, text, none =
   );
 
   function fill() {
-    const found = query ? rows.filter((row) => text(row).toLowerCase().includes(query)) : rows.slice();
+    const found = matches ? rows.filter((row) => matches(text(row))) : rows.slice();
     const value = columns[by].value;
     const sign = descending ? -1 : 1;
     found.sort((a, b) => {
@@ -70,10 +70,10 @@ function table({ caption, columns, rows, by = 0, descending = true, text, none =
     );
     if (found.length === 0) {
       body.append(
-        h('tr', {}, h('td', { class: 'none', colspan: columns.length }, query ? 'Nothing matches.' : none)),
+        h('tr', {}, h('td', { class: 'none', colspan: columns.length }, matches ? 'Nothing matches.' : none)),
       );
     }
-    status.textContent = query
+    status.textContent = matches
       ? `${counted(found.length, 'row')} of ${grouped.format(rows.length)}`
       : counted(rows.length, 'row');
     more.textContent = `Show more of ${counted(found.length, 'row')}`;
@@ -91,7 +91,7 @@ function table({ caption, columns, rows, by = 0, descending = true, text, none =
     h('div', { class: 'below' }, status, more),
   );
   element.search = (text) => {
-    query = text.toLowerCase();
+    matches = text ? matcher(text) : null;
     shown = PAGE_OF_ROWS;
     fill();
   };

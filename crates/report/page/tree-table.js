@@ -3,8 +3,9 @@
 const CHILDREN_AT_ONCE = 50;
 
 // An entry has `hasChildren` and `children()`. The last column of `columns` is the one that is indented. Entries
-// below each other are opened at once as long as `open(entry, parent)` holds for the first.
-function treeTable({ caption, columns, entries, open = () => false, none = 'Nothing here.' }) {
+// below each other are opened at once as long as `open(entry, parent)` holds for the first. `menu(entry)` returns the
+// title and the actions of a menu.
+function treeTable({ caption, columns, entries, open = () => false, menu = null, none = 'Nothing here.' }) {
   const body = h('tbody');
   const rows = new WeakMap();
 
@@ -110,6 +111,7 @@ function treeTable({ caption, columns, entries, open = () => false, none = 'Noth
           : focus(all.slice(0, at).findLast((other) => level(other) < level(row))),
       Enter: () => event.target === row && (row.querySelector('a') ?? row.querySelector('button'))?.click(),
       ' ': () => flip(row),
+      m: () => showMenu(event),
     };
     if (
       keys[event.key] &&
@@ -122,6 +124,16 @@ function treeTable({ caption, columns, entries, open = () => false, none = 'Noth
       keys[event.key]();
     }
   });
+  function showMenu(event) {
+    const row = event.target.closest('tr');
+    const { entry } = rows.get(row) ?? {};
+    if (!menu || !entry) return;
+    event.preventDefault();
+    focus(row);
+    const { clientX, clientY } = event;
+    openMenu(...menu(entry), { clientX, clientY, target: row.lastElementChild });
+  }
+  body.addEventListener('contextmenu', showMenu);
   body.addEventListener('focusin', (event) => {
     const row = event.target.closest('tr');
     if (row.getAttribute('tabindex') !== '0') {
@@ -167,12 +179,13 @@ function treeTable({ caption, columns, entries, open = () => false, none = 'Noth
   );
   // Rows that match are marked: a tree without what leads to them would tell nothing.
   element.search = (query) => {
-    for (const row of body.rows) {
-      row.classList.toggle(
-        'match',
-        Boolean(query) && row.textContent.toLowerCase().includes(query.toLowerCase()),
-      );
-    }
+    const matches = matcher(query);
+    for (const row of body.rows) row.classList.toggle('match', Boolean(query) && matches(row.textContent));
+  };
+  element.step = (direction) => {
+    const all = [...body.querySelectorAll('.match')];
+    const last = all.indexOf(body.querySelector('tr[tabindex="0"]'));
+    focus(all.at(last < 0 && direction < 0 ? -1 : (last + direction) % all.length));
   };
   return element;
 }

@@ -5,10 +5,38 @@ const firstMeasure = () =>
   (recorded && measures[0]?.table.kind === 'sites' && measures.find(({ name }) => name === 'allocated-bytes')) ||
   measures[0];
 
-// The measure, limited to the range of time, the thread, whether lines are told apart and frames of the JDK left out: what all these views have
-// in their address.
+// Threads of the JVM that did nothing: all their wall-clock samples are at one place.
+function idleThreads(table) {
+  const most = new Map();
+  const all = new Map();
+  const [{ values }] = table.measures;
+  table.thread.forEach((thread, row) => {
+    const value = values[AFTER][row];
+    most.set(thread, Math.max(most.get(thread) ?? 0, value));
+    all.set(thread, (all.get(thread) ?? 0) + value);
+  });
+  const isOfJvm = (thread) => /^(system|InnocuousThreadGroup)$/.test(strings[data.threads.group[thread]]);
+  return new Set(
+    [...all.keys()].filter((thread) => thread >= 0 && isOfJvm(thread) && most.get(thread) >= 0.95 * all.get(thread)),
+  );
+}
+
+// The measure without idle threads of the JVM, if it is elapsed time.
+function busy(measure) {
+  if (measure.table.kind !== 'wall') return measure;
+  const without = idleThreads(measure.table);
+  if (without.size === 0) return measure;
+  const table = measure.table;
+  const left = measure.values.map((values) => sum(values.filter((_, row) => without.has(table.thread[row]))));
+  return { ...measure, without, total: measure.total.map((total, profile) => total - left[profile]) };
+}
+
+// What the views of stacks show, which is in their address: the measure, limited to a range of time and a thread;
+// whether lines are told apart, frames of the JDK and idle threads left out and recursion collapsed; the method that
+// has the focus, and those that are hidden.
 function chosen(query) {
-  const whenever = measures.find((measure) => measure.name === query.m) ?? firstMeasure();
+  const listed = measures.find((measure) => measure.name === query.m) ?? firstMeasure();
+  const whenever = query.i === '1' ? listed : busy(listed);
   const span = spanOf(whenever, query.s);
   const measure = span ? during(whenever, span) : whenever;
   const thread = known(query.t, ...measures.map(({ table }) => table.thread));
@@ -18,6 +46,10 @@ function chosen(query) {
     thread,
     byLine: query.l === '1',
     byProgram: query.j === '0',
+    idle: query.i === '1',
+    collapse: query.c === '1',
+    focus: known(query.f, [...methods.name.keys()]),
+    hidden: new Set((query.x ?? '').split('.').filter((number) => number in methods.name).map(Number)),
     whole: wholes(measure, thread),
   };
 }
@@ -29,10 +61,17 @@ function threadsOf(measure) {
     .sort((a, b) => threadName(a).localeCompare(threadName(b)));
 }
 
-// What can be set in these views; not all tell lines apart.
-function settings({ query, set }, { lines = true } = {}) {
-  const { measure, span, thread, byLine, byProgram } = chosen(query);
+// What can be set in these views; not all tell lines apart, or show the time.
+function settings({ query, set, address }, { lines = true, map = true } = {}) {
+  const { measure, thread, byLine, byProgram, collapse, focus, hidden, idle } = chosen(query);
   const threads = threadsOf(measure);
+  const undo = (text, method, changes) =>
+    h(
+      'a',
+      { class: 'undo', href: address(changes), title: methodName(method) },
+      `${text} ${shortMethodName(method)} `,
+      h('span', { 'aria-label': '(undo)' }, '✕'),
+    );
   const controls = h(
     'div',
     { class: 'settings' },
@@ -40,7 +79,7 @@ function settings({ query, set }, { lines = true } = {}) {
       'Measure',
       measures.map(({ name, title }) => [name, title]),
       measure.name,
-      (m) => set({ m, t: null, s: null }),
+      (m) => set({ m, t: null, s: null, v: null, z: null }),
     ),
     threads.length > 0 &&
       choice(
@@ -49,10 +88,16 @@ function settings({ query, set }, { lines = true } = {}) {
         thread ?? '',
         (t) => set({ t: t || null }),
       ),
-    lines && toggle('Lines', byLine, (on) => set({ l: on ? '1' : null })),
+    lines && toggle('Lines', byLine, (on) => set({ l: on ? '1' : null, z: null })),
     toggle('Hide JDK frames', byProgram, (on) => set({ j: on ? '0' : null })),
+    toggle('Collapse recursion', collapse, (on) => set({ c: on ? '1' : null })),
+    (measure.without || idle) && toggle('Idle JVM threads', idle, (on) => set({ i: on ? '1' : null })),
+    focus != null && undo('Focus:', focus, { f: null }),
+    [...hidden].map((method) =>
+      undo('Hidden:', method, { x: [...hidden].filter((other) => other !== method).join('.') || null }),
+    ),
   );
-  return measure.table.times ? [controls, heatMap({ measure, thread, span, set })] : controls;
+  return map && measure.table.times ? [controls, heatMap({ query, set })] : controls;
 }
 
 // What the numbers leave out.
@@ -76,8 +121,9 @@ function notes({ measure, thread, whole }) {
 }
 
 function methodsView(page) {
-  const { measure, thread, byProgram, whole } = chosen(page.query);
-  const rows = methodRows(measure, thread, byProgram);
+  const view = chosen(page.query);
+  const { measure, whole } = view;
+  const tree = treeOf({ ...view, byLine: false });
   const element = table({
     caption: `Methods by ${measure.title.toLowerCase()}`,
     columns: [
@@ -89,32 +135,49 @@ function methodsView(page) {
         cell: (row) => h('a', { href: page.keep('method', row.method) }, methodLabel(row.method)),
       },
     ],
-    rows,
+    rows: methodRows(tree),
     by: comparing ? 2 : 0,
     text: (row) => methodName(row.method),
   });
-  const view = section('Methods', settings(page, { lines: false }), notes(chosen(page.query)), element);
-  view.search = element.search;
-  return view;
+  const shown = section('Methods', settings(page, { lines: false }), notes(view), element);
+  shown.search = (text) => {
+    element.search(text);
+    return text && `matches: ${percent(shareOf(tree, keyMatcher(tree, text), AFTER), whole[AFTER])}`;
+  };
+  return shown;
+}
+
+// Whether callers are above what they call, or below.
+function directions({ query, set }) {
+  return switches(
+    'Direction',
+    [
+      ['down', 'Callees below callers'],
+      ['up', 'Callers below callees'],
+    ],
+    query.d === 'up' ? 'up' : 'down',
+    (d) => set({ d: d === 'up' ? d : null, z: null }),
+  );
 }
 
 function flameView(page) {
-  const { measure, thread, byLine, byProgram, whole } = chosen(page.query);
-  const tree = new StackTree(measure, thread, byLine, byProgram);
+  const view = chosen(page.query);
+  const tree = treeOf(view);
   const profile = comparing && page.query.w === 'before' ? BEFORE : AFTER;
   const graph = flameGraph({
-    tree,
-    whole,
-    unit: measure.unit,
+    root: page.query.d === 'up' ? bottomUp(tree) : topDown(tree),
+    whole: view.whole,
+    unit: view.measure.unit,
     profile,
-    link: (node) => page.keep('method', tree.method(node)),
+    page,
   });
-  const view = section(
+  const shown = section(
     'Flame graph',
+    settings(page),
     h(
       'div',
       { class: 'tools' },
-      settings(page),
+      directions(page),
       comparing &&
         switches(
           'Width',
@@ -126,11 +189,11 @@ function flameView(page) {
           (w) => page.set({ w }),
         ),
     ),
-    notes(chosen(page.query)),
+    notes(view),
     graph,
+    legend(),
   );
-  view.search = graph.search;
-  return view;
+  return Object.assign(shown, { search: graph.search, step: graph.step, update: graph.update });
 }
 
 function stackTreeTable(page, tree, whole, entries, caption) {
@@ -158,66 +221,52 @@ function stackTreeTable(page, tree, whole, entries, caption) {
     // The way that most goes.
     open: (entry, above) =>
       entry.total[AFTER] > 0 && (!above || entry.total[AFTER] >= 0.5 * above.total[AFTER]),
+    menu: (entry) => [keyName(tree, entry.key), frameActions(page, tree, entry.key)],
   });
 }
 
 function treeView(page) {
-  const { measure, thread, byLine, byProgram, whole } = chosen(page.query);
-  const tree = new StackTree(measure, thread, byLine, byProgram);
+  const view = chosen(page.query);
+  const tree = treeOf(view);
   const up = page.query.d === 'up';
   const element = stackTreeTable(
     page,
     tree,
-    whole,
-    up ? bottomUp(tree) : topDown(tree),
+    view.whole,
+    (up ? bottomUp(tree) : topDown(tree)).children(),
     up ? 'Methods and their callers' : 'Call tree',
   );
-  const view = section(
+  const shown = section(
     'Call tree',
-    h(
-      'div',
-      { class: 'tools' },
-      settings(page),
-      switches(
-        'Direction',
-        [
-          ['down', 'Callees below callers'],
-          ['up', 'Callers below callees'],
-        ],
-        up ? 'up' : 'down',
-        (d) => page.set({ d: d === 'up' ? d : null }),
-      ),
-    ),
-    notes(chosen(page.query)),
+    settings(page),
+    h('div', { class: 'tools' }, directions(page)),
+    notes(view),
     element,
   );
-  view.search = element.search;
-  return view;
+  shown.search = (text) => {
+    element.search(text);
+    return text && `matches: ${percent(shareOf(tree, keyMatcher(tree, text), AFTER), view.whole[AFTER])}`;
+  };
+  return Object.assign(shown, { step: element.step });
 }
 
+// A method between its callers and its callees, as graphs and as tables.
 function methodView(page) {
   const method = Number(page.argument);
-  const { measure, thread, byLine, byProgram, whole } = chosen(page.query);
+  const view = chosen(page.query);
+  const { measure, thread, whole } = view;
   if (!(method in methods.name)) return nothing('There is no such method.');
-  const tree = new StackTree(measure, thread, byLine, byProgram);
+  const tree = treeOf(view);
   const members = outermost(tree, method);
-  const above = Map.groupBy(members, (node) => tree.key[node]);
-  const callers = largestFirst(
-    [...above].flatMap(([key, members]) =>
-      new Callers(
-        tree,
-        key,
-        members.map((node) => [node, node, false]),
-      ).children(),
-    ),
+  const [first] = members;
+  const key = first && tree.key[first];
+  const callers = new Callers(
+    tree,
+    key,
+    members.map((node) => [node, node, false]),
   );
-  const callees = largestFirst(
-    [...above].flatMap(([key, members]) => new Callees(tree, key, members).children()),
-  );
-  const of = methodRows(measure, thread, byProgram).find((row) => row.method === method) ?? {
-    self: zeros(),
-    total: zeros(),
-  };
+  const callees = new Callees(tree, key, members);
+  const of = methodRows(tree).find((row) => row.method === method) ?? { self: zeros(), total: zeros() };
   const fact = (title, values) =>
     h(
       'tr',
@@ -226,16 +275,25 @@ function methodView(page) {
       values.map((value, profile) => h('td', { class: 'number' }, bar(value, whole[profile], measure.unit))),
       comparing && h('td', { class: 'number' }, changed(change(values), measure.unit)),
     );
-  return h(
+  const graph = (root, title, up, at) =>
+    flameGraph({ root, whole, unit: measure.unit, profile: AFTER, page, title, up, at });
+  const graphs = first && [graph(callers, 'Graph of callers', true, 'z'), graph(callees, 'Graph of callees', false, 'y')];
+  const shown = h(
     'section',
     { 'aria-label': methodName(method) },
     h('h2', {}, methodLabel(method)),
     settings(page),
     h('table', { class: 'facts' }, h('tbody', {}, fact('self', of.self), fact('total', of.total))),
+    graphs && h('div', { class: 'sandwich' }, graphs),
     linesTable(method, measure, thread, whole),
-    section('Callers', stackTreeTable(page, tree, whole, callers, 'Callers')),
-    section('Callees', stackTreeTable(page, tree, whole, callees, 'Callees')),
+    section('Callers', stackTreeTable(page, tree, whole, callers.children(), 'Callers')),
+    section('Callees', stackTreeTable(page, tree, whole, callees.children(), 'Callees')),
   );
+  if (!graphs) return shown;
+  return Object.assign(shown, {
+    search: (text) => graphs.map((graph) => graph.search(text))[0],
+    update: (page) => graphs.forEach((graph) => graph.update(page)),
+  });
 }
 
 // The lines of a method that have something of their own.

@@ -25,7 +25,7 @@ function overview() {
   const cards = [];
   for (const measure of measures.filter((measure) => ['cpu-samples', 'cpu-time'].includes(measure.name)))
     cards.push(methodsCard(measure));
-  if (tableOf('wall')) cards.push(statesCard());
+  if (tableOf('wall')) cards.push(statesCard(), waitsCard());
   if (tableOf('sites')) cards.push(sitesCard());
   if (data.heaps.some(Boolean)) cards.push(heapCard());
   if (tableOf('monitors')) cards.push(monitorsCard());
@@ -35,6 +35,7 @@ function overview() {
     {},
     section(
       comparing ? 'Comparison' : 'Overview',
+      h('p', { class: 'summary' }, summary()),
       files(),
       tiles(),
       missing.length > 0 &&
@@ -56,6 +57,53 @@ function overview() {
     ),
     h('div', { class: 'cards' }, cards),
   );
+}
+
+// The profile in a sentence: how much of what, and where most of it is.
+function summary() {
+  const [measure] = ['cpu-samples', 'cpu-time', 'wall-samples', 'allocated-bytes', 'monitor-time'].flatMap((name) =>
+    measures.filter((measure) => measure.name === name),
+  );
+  if (!measure) return data.heaps.some(Boolean) ? 'This is what the heap holds.' : 'Nothing was measured.';
+  const { name, unit, table } = measure;
+  // Of elapsed time, what threads ran is what they did.
+  const isRunning = (row) => strings[table.object[row]] === '[running]';
+  const rows = rowsOf(measure, null).filter((row) => name !== 'wall-samples' || isRunning(row));
+  const whole =
+    name === 'wall-samples' ? measure.values.map((values) => sum(rows.map((row) => values[row]))) : measure.total;
+  const { microseconds } = profiles[AFTER].recording ?? {};
+  const amount = unit === 'count' ? `${show(whole[AFTER], unit)} samples` : show(whole[AFTER], unit);
+  const inTime = microseconds ? ` in ${show(microseconds, 'microseconds')}` : '';
+  const elapsed = `${amount}${inTime}`;
+  const beginning = {
+    'cpu-samples': unit === 'count' ? `${amount} of CPU were taken` : `Your program used ${amount} of CPU${inTime}`,
+    'cpu-time': `The methods of your program took ${amount}`,
+    'wall-samples': `The threads of your program were running for ${elapsed}`,
+    'allocated-bytes': `Your program allocated ${elapsed}`,
+    'monitor-time': `The threads of your program were blocked for ${elapsed}`,
+  }[name];
+  const ofObject = ['allocated-bytes', 'monitor-time'].includes(name);
+  const entries = ofObject ? [...byObject(measure)] : selfRows(measure, rows);
+  const size = ([, values]) => (comparing ? Math.abs(change(values)) : values[AFTER]);
+  const top = entries.reduce((most, entry) => (most && size(most) >= size(entry) ? most : entry), null);
+  const label =
+    top &&
+    (ofObject
+      ? h('code', {}, simple(strings[top[0]]))
+      : h('a', { href: to('method', top[0], { m: name }) }, h('code', {}, shortMethodName(top[0]))));
+  if (!comparing)
+    return [
+      beginning,
+      top && ['; ', percent(top[1][AFTER], whole[AFTER]), ofObject ? ' for ' : ' in ', label],
+      '.',
+    ];
+  const more = change(whole);
+  return [
+    `${beginning}, `,
+    more === 0 ? 'as much as before' : `${show(Math.abs(more), unit)} ${more > 0 ? 'more' : 'less'} than before`,
+    top && size(top) > 0 && ['; most of the change, ', showChange(change(top[1]), unit), ', is in ', label],
+    '.',
+  ];
 }
 
 // The files, each in a line.
@@ -103,12 +151,12 @@ function recordingText({ command, pid, java, microseconds, interval, alloc_inter
 
 // The wholes, which the views break down.
 function tiles() {
-  const tile = (title, address, unit, values) =>
+  const tile = (title, address, unit, values, said) =>
     h(
       'a',
       { class: 'tile', href: address },
       h('span', { class: 'quiet' }, title),
-      h('b', { title: exactly(values[AFTER], unit) }, show(values[AFTER], unit)),
+      h('b', { title: exactly(values[AFTER], unit) }, said ?? show(values[AFTER], unit)),
       comparing &&
         h(
           'span',
@@ -118,6 +166,9 @@ function tiles() {
         ),
     );
   const views = { sites: 'sites', monitors: 'monitors' };
+  // Nothing was found dead: all that was allocated counts as alive.
+  const [live, , allocated] = tableOf('sites')?.measures ?? [];
+  const isUncollected = live && live.total[AFTER] === allocated.total[AFTER] && !comparing;
   return h(
     'div',
     { class: 'tiles' },
@@ -130,7 +181,8 @@ function tiles() {
           measure.title,
           to(views[measure.table.kind] ?? 'methods', null, { m: measure.name }),
           measure.unit,
-          measure.total,
+          busy(measure).total,
+          isUncollected && measure.name === 'live-bytes' ? 'no collection yet' : null,
         ),
       ),
     data.heaps.some(Boolean) &&
@@ -193,9 +245,9 @@ function card(title, address, rows, whole, unit) {
 }
 
 function methodsCard(measure) {
-  const rows = methodRows(measure, null).map((row) => [
-    h('a', { href: to('method', row.method, { m: measure.name }) }, methodLabel(row.method)),
-    row.self,
+  const rows = selfRows(measure).map(([method, self]) => [
+    h('a', { href: to('method', method, { m: measure.name }) }, methodLabel(method)),
+    self,
   ]);
   const title = comparing
     ? `${measure.title} of methods: largest changes`
@@ -203,9 +255,49 @@ function methodsCard(measure) {
   return card(title, to('methods', null, { m: measure.name }), rows, measure.total, measure.unit);
 }
 
+const wall = () => busy(measures.find((measure) => measure.name === 'wall-samples'));
+
+// Places in the program where threads wait, and what for.
+function waitsCard() {
+  const measure = wall();
+  const { table } = measure;
+  const places = new Map();
+  for (const row of rowsOf(measure, null)) {
+    const node = table.node[row];
+    const state = strings[table.object[row]];
+    if (node === 0 || state === '[running]') continue;
+    const inner = frames.method[nodes.frame[node]];
+    const reads = /read|accept|poll|select|wait|connect/i.test(strings[methods.name[inner]]);
+    if (state === '[native]' && !reads) continue;
+    const own = frames.method[nodes.frame[outsideOf(JDK, node)]];
+    const what = `${state.slice(1, -1)} in ${shortMethodName(inner)}`;
+    const key = `${own} ${what}`;
+    if (!places.has(key)) places.set(key, { own, what, values: zeros() });
+    measure.values.forEach((values, profile) => {
+      places.get(key).values[profile] += values[row];
+    });
+  }
+  const rows = [...places.values()].map(({ own, what, values }) => [
+    h(
+      'span',
+      {},
+      h('a', { href: to('method', own, { m: measure.name }) }, methodLabel(own)),
+      h('span', { class: 'quiet' }, ` ${what}`),
+    ),
+    values,
+  ]);
+  return card(
+    comparing ? 'Where threads wait: largest changes' : 'Where threads wait',
+    to('flame', null, { m: measure.name, d: 'up' }),
+    rows,
+    measure.total,
+    measure.unit,
+  );
+}
+
 // Where the time goes: the states of the threads.
 function statesCard() {
-  const [measure] = measures.filter((measure) => measure.name === 'wall-samples');
+  const measure = wall();
   const rows = [...byObject(measure)].map(([object, values]) => [classLabel(strings[object]), values]);
   return card(
     comparing ? 'Time by thread state: largest changes' : 'Time by thread state',
@@ -231,12 +323,13 @@ function sitesCard() {
 // The values of a measure by what its rows are about.
 function byObject(measure) {
   const found = new Map();
-  measure.table.object.forEach((object, row) => {
+  for (const row of rowsOf(measure, null)) {
+    const object = measure.table.object[row];
     if (!found.has(object)) found.set(object, zeros());
     measure.values.forEach((values, profile) => {
       found.get(object)[profile] += values[row];
     });
-  });
+  }
   return found;
 }
 

@@ -12,15 +12,15 @@ function sitesView(page) {
       object: sites.object[row],
       values: sites.measures.map((measure) => measure.values.map((values) => values[row])),
     }));
-  if (byClass) {
-    rows = [...Map.groupBy(rows, (row) => row.object)].map(([object, rows]) => ({
-      object,
-      sites: rows.length,
-      values: sites.measures.map((_, measure) =>
-        profiles.map((_, profile) => sum(rows.map((row) => row.values[measure][profile]))),
-      ),
-    }));
-  }
+  // Stacks may be kept by thread.
+  const kind = byClass ? (row) => row.object : (row) => `${row.node}/${row.object}`;
+  rows = [...Map.groupBy(rows, kind).values()].map((rows) => ({
+    ...rows[0],
+    sites: new Set(rows.map((row) => row.node)).size,
+    values: sites.measures.map((_, measure) =>
+      profiles.map((_, profile) => sum(rows.map((row) => row.values[measure][profile]))),
+    ),
+  }));
   const columns = (measure, index, title, help) =>
     valueColumns(title, help, measure.unit, (row) => row.values[index], measure.total, true);
   const element = table({
@@ -46,7 +46,7 @@ function sitesView(page) {
     ],
     rows,
     by: (comparing ? 1 : 0) + (recorded ? 2 * columns(bytes, 2, '', '').length : 0),
-    text: (row) => `${strings[row.object]} ${row.node ? stackText(row.node) : ''}`,
+    text: (row) => `${strings[row.object]} ${byClass ? '' : stackText(row.node)}`,
   });
   const view = section(
     'Allocation sites',

@@ -217,6 +217,20 @@ impl Browser {
 
     /// Clicks the first element that matches the selector.
     pub fn click(&mut self, selector: &str) {
+        self.mouse(&["mousePressed", "mouseReleased"], "left", selector);
+    }
+
+    /// Opens the context menu of the first element that matches the selector.
+    pub fn click_right(&mut self, selector: &str) {
+        self.mouse(&["mousePressed", "mouseReleased"], "right", selector);
+    }
+
+    /// Moves the mouse to the first element that matches the selector.
+    pub fn hover(&mut self, selector: &str) {
+        self.mouse(&["mouseMoved"], "none", selector);
+    }
+
+    fn mouse(&mut self, kinds: &[&str], button: &str, selector: &str) {
         let place = self.evaluate(&format!(
             "(() => {{
                 const element = document.querySelector({});
@@ -227,10 +241,10 @@ impl Browser {
             }})()",
             json!(selector)
         ));
-        for kind in ["mousePressed", "mouseReleased"] {
+        for kind in kinds {
             self.call(
                 "Input.dispatchMouseEvent",
-                json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 }),
+                json!({ "type": kind, "x": place[0], "y": place[1], "button": button, "clickCount": 1 }),
             );
         }
         self.settle();

@@ -45,6 +45,43 @@ pub fn over_time() -> Profile {
     made.profile
 }
 
+/// Returns a profile of 20 s with a sample each 20 ms.
+pub fn fine_times() -> Profile {
+    let mut made = Made::default();
+    let work = made.frame("app.Main", "work", Line::Number(7));
+    let trace = made.profile.traces.intern(ThreadSerial(0), &[work]);
+    let rows = (0..1000).map(|bucket| BucketSamples { bucket, trace, samples: 1 }).collect();
+    let timeline = Timeline { bucket: Duration::from_millis(20), rows };
+    let rows = vec![CpuSample { trace, samples: 1000, hits: 1000 }];
+    made.section(CpuSamples { total: 1000, rows, timeline, ..CpuSamples::default() });
+    made.profile
+}
+
+/// Returns wall-clock samples of a thread that works and sleeps, and of one of the JVM that always waits.
+pub fn idle() -> Profile {
+    let mut made = Made::default();
+    made.thread(1, "main");
+    made.thread(2, "Finalizer");
+    let system = made.name("system");
+    made.profile.threads.get_mut(&ThreadSerial(2)).expect("it is there").group = system;
+    let work = made.frame("app.Main", "work", Line::Number(7));
+    let sleep = made.frame("java.lang.Thread", "sleep", Line::Native);
+    let wait = made.frame("java.lang.Object", "wait", Line::Native);
+    let [running, sleeping, waiting] =
+        [WallState::Running, WallState::Sleeping, WallState::Waiting]
+            .map(|state| made.profile.state_frame(state));
+    let [one, two] = [1, 2].map(ThreadSerial);
+    let traces = &mut made.profile.traces;
+    let sample = |trace, samples| CpuSample { trace, samples, hits: samples };
+    let rows = vec![
+        sample(traces.intern(one, &[running, work]), 30),
+        sample(traces.intern(one, &[sleeping, sleep, work]), 10),
+        sample(traces.intern(two, &[waiting, wait]), 100),
+    ];
+    made.section(CpuSamples { total: 140, rows, ..CpuSamples::default() });
+    made.profile
+}
+
 /// Returns a profile of a program that waits for a ReentrantLock.
 pub fn locks() -> Profile {
     let mut made = Made::default();
