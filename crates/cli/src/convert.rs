@@ -8,17 +8,20 @@ use crate::process;
 use crate::signals;
 use crate::unfinished;
 use jvmpi_formats::profile::{self, Encoding, File, Format, Weight};
-use std::io::{self, BufWriter, Write};
+use jvmpi_report::Recording;
+use std::fmt::Display;
+use std::fs;
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Convert a profile to another format
 ///
-/// The input is an HPROF file, text or binary, or a JFR file, which JVMs and async-profiler write. The name of the
-/// output selects the format: .txt (HPROF text), .hprof (HPROF binary), .collapsed (one stack per line), .svg (a
-/// flame graph), .pb.gz (for pprof), .json (for speedscope), .jfr (for JDK Mission Control and others) or .html (a
-/// report, as jvmpi report writes it). With .parquet or --to parquet, the output is a directory of tables in Parquet
-/// files for SQL, with the objects of a heap dump.
+/// The input is an HPROF file, text or binary, a JFR file, which JVMs and async-profiler write, or a report, which
+/// lacks the objects of the heap. The name of the output selects the format: .txt (HPROF text), .hprof (HPROF
+/// binary), .collapsed (one stack per line), .svg (a flame graph), .pb.gz (for pprof), .json (for speedscope), .jfr
+/// (for JDK Mission Control and others) or .html (a report, as jvmpi report writes it). With .parquet or --to parquet,
+/// the output is a directory of tables in Parquet files for SQL, with the objects of a heap dump.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  jvmpi convert java.hprof.txt profile.svg\n  jvmpi convert heap.hprof --to parquet heap"
@@ -40,7 +43,7 @@ pub struct Arguments {
     /// it has shrunk
     #[arg(long, value_name = "OLDER")]
     base: Option<PathBuf>,
-    /// Draw the threads of JFR files apart: the thread is the outermost frame
+    /// Draw the threads of JFR files and reports apart: the thread is the outermost frame
     #[arg(long)]
     threads: bool,
     /// Add to the tables in the directory OUT, with a folder for each host, day and hour (Parquet)
@@ -72,26 +75,28 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let weight = arguments.weight.as_deref().map(str::parse).transpose()?;
     let is_picture = matches!(format, Format::Collapsed | Format::Svg | Format::Speedscope);
     let open = |path: &Path| {
-        let mut file = open(path)?;
-        if file.encoding() == Encoding::Jfr && is_picture && !arguments.threads {
+        let (mut file, recording) = opened(path)?;
+        // Files of JFR and pages always have the threads.
+        let has_threads = file.encoding() == Encoding::Jfr || is_page(path);
+        if has_threads && is_picture && !arguments.threads {
             file.merge_threads();
         }
-        Ok::<_, String>(file)
+        Ok::<_, String>((file, recording))
     };
-    let file = open(&arguments.from)?;
+    let (file, recording) = open(&arguments.from)?;
     let older = arguments.base.as_deref().map(open).transpose()?;
     if older.is_some() && format != Format::Svg {
         return Err("with --base, OUT is a flame graph: let its name end in .svg".into());
     }
     let output = Output { format, weight };
     let write = |out: &mut dyn Write| match &older {
-        Some(older) => {
+        Some((older, _)) => {
             let (older, newer) = (older.profile(), file.profile());
             let weight = weight.or_else(|| Weight::of(newer).first().copied());
             profile::write_difference(older, newer, weight.unwrap_or(Weight::CpuSamples), out)
                 .map(|()| Vec::new())
         }
-        None => output.write(&name_of(&arguments.from), &file, None, None, out),
+        None => output.write(&name_of(&arguments.from), &file, None, recording.as_ref(), out),
     };
     let said = if to_standard_output {
         if output::was_closed() {
@@ -155,7 +160,30 @@ pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Reads a file of HPROF or JFR.
+/// Reads a file of HPROF or JFR, or a page.
 pub fn open(path: &Path) -> Result<File, String> {
-    File::open(path).map_err(|error| format!("{}: {error}", path.display()))
+    Ok(opened(path)?.0)
+}
+
+/// Reads the same, and the recording of a page.
+pub fn opened(path: &Path) -> Result<(File, Option<Recording>), String> {
+    let place = |error: &dyn Display| format!("{}: {error}", path.display());
+    if is_page(path) {
+        let bytes = fs::read(path).map_err(|error| place(&error))?;
+        let read =
+            jvmpi_report::read(&bytes).unwrap_or_else(|| Err("this page is not of jvmpi".into()));
+        let (profile, recording) = read.map_err(|error| place(&error))?;
+        return Ok((File::of_profile(profile), recording));
+    }
+    Ok((File::open(path).map_err(|error| place(&error))?, None))
+}
+
+/// Returns true if a regular file begins as pages do. What a pipe has could not be read again.
+fn is_page(path: &Path) -> bool {
+    const START: &[u8] = b"<!doctype html>";
+    let mut start = Vec::new();
+    let is_file = path.metadata().is_ok_and(|of| of.is_file());
+    let file = is_file.then(|| fs::File::open(path)).and_then(Result::ok);
+    file.is_some_and(|file| file.take(START.len() as u64).read_to_end(&mut start).is_ok())
+        && start == START
 }

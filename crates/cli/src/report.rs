@@ -1,6 +1,6 @@
 //! `jvmpi report`: a page to look at.
 
-use crate::convert::{name_of, open};
+use crate::convert::{name_of, opened};
 use crate::failure::Failure;
 use crate::output::NewFile;
 use crate::signals;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi report before.txt after.txt -o difference.html")]
 pub struct Arguments {
-    /// Profiles: HPROF files, text or binary, or JFR files
+    /// Profiles: HPROF files, text or binary, JFR files, or reports
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Output file
@@ -28,12 +28,13 @@ pub struct Arguments {
 pub fn report(Arguments { files, output }: &Arguments) -> Result<ExitCode, Failure> {
     signals::listen(|signal| unfinished::end(signal));
     let page = NewFile::create(output)?;
-    let opened = files.iter().map(|path| Ok((name_of(path), open(path)?)));
-    let opened = opened.collect::<Result<Vec<_>, String>>()?;
-    let named: Vec<_> = opened.iter().map(|(name, file)| (name.as_str(), file)).collect();
-    page.finish(|mut out| jvmpi_report::write_files(&named, &mut out))?;
+    let all = files.iter().map(|path| Ok((name_of(path), opened(path)?)));
+    let all = all.collect::<Result<Vec<_>, String>>()?;
+    let named = all.iter().map(|(name, (file, recording))| (&**name, file, recording.as_ref()));
+    let named: Vec<_> = named.collect();
+    page.finish(|mut out| jvmpi_report::write_opened(&named, &mut out))?;
     let mut status = ExitCode::SUCCESS;
-    for (path, (_, file)) in files.iter().zip(&opened) {
+    for (path, (_, (file, _))) in files.iter().zip(&all) {
         if let Some(problem) = file.problem() {
             eprintln!("jvmpi: warning: {}: {problem}", path.display());
             status = ExitCode::FAILURE;

@@ -24,7 +24,7 @@ mod page;
 use std::io::{self, Write};
 
 pub use input::{Input, Recording};
-use jvmpi_formats::profile::File;
+use jvmpi_formats::profile::{File, Profile};
 
 /// Writes the page of a profile, or a comparison of the first profile with the second. With more profiles,
 /// the page has numbers for each and compares the first with the last.
@@ -32,10 +32,28 @@ pub fn write(inputs: &[Input<'_>], out: &mut impl Write) -> io::Result<()> {
     page::write(&data::Data::of(inputs), out)
 }
 
+/// Returns the profile of a page that shows one, and its recording if the page has it. None if these are not the bytes
+/// of a page. The objects of its heap are lost.
+///
+/// # Errors
+/// Returns one line if the page has another version of its data, several profiles, or was damaged.
+pub fn read(page: &[u8]) -> Option<Result<(Profile, Option<Recording>), String>> {
+    page::data(page).map(data::read)
+}
+
 /// Writes the page of files under the given names, with the objects of the last heap dump of each. Unreadable
 /// data is left out, and the page mentions it.
 pub fn write_files(files: &[(&str, &File)], out: &mut impl Write) -> io::Result<()> {
-    write_all(files, None, None, out)
+    let files: Vec<_> = files.iter().map(|&(name, file)| (name, file, None)).collect();
+    write_opened(&files, out)
+}
+
+/// Writes the page of files and their recordings, which the pages had that they were read from.
+pub fn write_opened(
+    files: &[(&str, &File, Option<&Recording>)],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    write_all(files, None, out)
 }
 
 /// Writes the page of a file that was just recorded, with the objects of another file if there is one.
@@ -46,17 +64,16 @@ pub fn write_recorded(
     recording: &Recording,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    write_all(&[(name, file)], heap, Some(recording), out)
+    write_all(&[(name, file, Some(recording))], heap, out)
 }
 
 fn write_all(
-    files: &[(&str, &File)],
+    files: &[(&str, &File, Option<&Recording>)],
     heap: Option<&File>,
-    recording: Option<&Recording>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     let mut heaps = Vec::new();
-    for (_, file) in files {
+    for (_, file, _) in files {
         let dumped = heap.unwrap_or(file);
         let problem = file.problem().or(dumped.problem()).map(|problem| problem.to_string());
         heaps.push(match dumped.profile().heap_dumps().next_back() {
@@ -67,12 +84,12 @@ fn write_all(
             None => (None, problem),
         });
     }
-    let inputs = files.iter().zip(&heaps).map(|((name, file), (heap, problem))| Input {
+    let inputs = files.iter().zip(&heaps).map(|((name, file, recording), (heap, problem))| Input {
         name,
         profile: file.profile(),
         heap: heap.as_ref(),
         problem: problem.as_deref(),
-        recording,
+        recording: *recording,
     });
     write(&inputs.collect::<Vec<_>>(), out)
 }

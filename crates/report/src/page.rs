@@ -42,6 +42,18 @@ pub(crate) fn write(data: &impl Serialize, out: &mut impl Write) -> io::Result<(
     out.write_all(fill(after).as_bytes())
 }
 
+/// Returns the data of a page. None if this is none.
+pub(crate) fn data(page: &[u8]) -> Option<&[u8]> {
+    const BEFORE: &[u8] = br#"<script type="application/json" id="data">"#;
+    if !page.starts_with(b"<!doctype html>") {
+        return None;
+    }
+    let start = page.windows(BEFORE.len()).position(|text| text == BEFORE)? + BEFORE.len();
+    // The data has no `<` in it.
+    let length = page[start..].iter().position(|byte| *byte == b'<')?;
+    Some(&page[start..start + length])
+}
+
 /// Returns a policy that permits no loading and only this script, so that text of a
 /// profile cannot run.
 fn policy(script: &str) -> String {

@@ -4,7 +4,7 @@ use super::pushes::PushOptions;
 use crate::waiting::seconds_or_never;
 use clap::value_parser;
 use jvmpi_formats::hprof::options::sample;
-use jvmpi_formats::profile::Weight;
+use jvmpi_formats::profile::{Format, Weight};
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ pub struct Arguments {
     /// Maximum stack depth: by default 512, for --alloc 128, for --exact 16
     #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..), help_heading = HOW)]
     pub depth: Option<u16>,
-    /// Keep a separate stack per thread
+    /// Keep a separate stack per thread (always in an .html report)
     #[arg(long, help_heading = HOW)]
     pub threads: bool,
     /// Smallest share of the time that a stack of --calls needs for a row of its own in a .txt file; 0 for none
@@ -161,7 +161,9 @@ impl Arguments {
         let heap = self.alloc.then_some("heap=sites");
         let live = self.live.then_some("live=y");
         let monitor = self.locks.then_some("monitor=y");
-        let threads = if self.threads { "y" } else { "n" };
+        // A page shows all threads together, and each.
+        let is_page = matches!(Format::of_path(&self.output), Ok(Format::Html));
+        let threads = if self.threads || is_page { "y" } else { "n" };
         let mut options: Vec<String> =
             [cpu, heap, live, monitor].into_iter().flatten().map(str::to_owned).collect();
         let depth = self.depth.unwrap_or(DEPTH);

@@ -2,7 +2,7 @@
 
 use jvmpi_formats::profile::{Profile, StackId, without_address};
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A table of strings, each once.
 #[derive(Default)]
@@ -44,32 +44,32 @@ impl From<Strings> for Vec<String> {
 /// The methods of all profiles, their frames, and the tree of their stacks.
 ///
 /// Overloaded methods are one, because text profiles do not distinguish them.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Code {
-    methods: Methods,
-    frames: Frames,
-    nodes: Tree,
+    pub(super) methods: Methods,
+    pub(super) frames: Frames,
+    pub(super) nodes: Tree,
 }
 
-#[derive(Default, Serialize)]
-struct Methods {
-    class: Vec<u32>,
-    name: Vec<u32>,
-    source: Vec<u32>,
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Methods {
+    pub(super) class: Vec<u32>,
+    pub(super) name: Vec<u32>,
+    pub(super) source: Vec<u32>,
 }
 
-#[derive(Default, Serialize)]
-struct Frames {
-    method: Vec<u32>,
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Frames {
+    pub(super) method: Vec<u32>,
     /// The line with JVMPI's codes: −1 unknown, −2 compiled, −3 native.
-    line: Vec<i32>,
+    pub(super) line: Vec<i32>,
 }
 
 /// Each node is a frame that was called by its parent, which comes before it. Node 0 is below all stacks.
-#[derive(Serialize)]
-struct Tree {
-    parent: Vec<u32>,
-    frame: Vec<u32>,
+#[derive(Serialize, Deserialize)]
+pub(super) struct Tree {
+    pub(super) parent: Vec<u32>,
+    pub(super) frame: Vec<u32>,
 }
 
 impl Default for Tree {

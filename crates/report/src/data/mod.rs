@@ -1,45 +1,60 @@
 //! The data of the page: the content of one profile, or of two side by side, as columns of numbers that
 //! its scripts read. A column with data of each profile is a list with one entry per profile.
+//!
+//! [`read`] makes a profile of it again.
 
 mod code;
 mod heap;
 mod monitors;
+mod read;
 mod shared;
 mod stacks;
 mod threads;
 
+use std::time::Duration;
+
 use jvmpi_formats::profile::Profile;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Input, Recording};
 use code::Code;
 use heap::Heap;
 use monitors::Dump;
+pub(crate) use read::read;
 use shared::Shared;
 use stacks::{Calls, Table, microseconds};
 use threads::Threads;
 
+/// The name of the schema of the data.
+const SCHEMA: &str = "jvmpi-report";
+
+/// Its version: one more with each change that readers of the version before do not understand.
+const VERSION: u32 = 1;
+
 /// Everything on the page.
-#[derive(Serialize)]
-pub(crate) struct Data<'a> {
-    profiles: Vec<Header<'a>>,
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Data {
+    schema: String,
+    version: u32,
+    profiles: Vec<Header>,
     strings: Vec<String>,
     code: Code,
     threads: Threads,
     tables: Vec<Table>,
     calls: Vec<Calls>,
     monitor_dumps: Vec<Vec<Dump>>,
+    #[serde(skip_deserializing)]
     heaps: Vec<Option<Heap>>,
 }
 
 /// The properties of a file.
-#[derive(Serialize)]
-struct Header<'a> {
-    name: &'a str,
+#[derive(Serialize, Deserialize)]
+struct Header {
+    name: String,
     /// Milliseconds since 1970.
     created: u64,
-    problem: Option<&'a str>,
-    recording: Option<Recorded<'a>>,
+    problem: Option<String>,
+    recording: Option<Recorded>,
     /// The maximum number of frames of a trace.
     depth: usize,
     traces: usize,
@@ -48,23 +63,23 @@ struct Header<'a> {
 }
 
 /// The [`Recording`] of a profile. Times are microseconds.
-#[derive(Serialize)]
-struct Recorded<'a> {
-    command: &'a str,
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    command: String,
     pid: Option<u32>,
-    java: Option<&'a str>,
+    java: Option<String>,
     microseconds: u64,
     interval: Option<u64>,
     /// Bytes.
     alloc_interval: Option<u32>,
 }
 
-impl<'a> Recorded<'a> {
-    fn of(recording: &'a Recording) -> Recorded<'a> {
+impl Recorded {
+    fn of(recording: &Recording) -> Recorded {
         Recorded {
-            command: &recording.command,
+            command: recording.command.clone(),
             pid: recording.pid,
-            java: recording.java.as_deref(),
+            java: recording.java.clone(),
             microseconds: microseconds(recording.duration),
             interval: recording.interval.map(microseconds),
             alloc_interval: recording.alloc_interval,
@@ -72,8 +87,22 @@ impl<'a> Recorded<'a> {
     }
 }
 
-impl<'a> Data<'a> {
-    pub(crate) fn of(inputs: &[Input<'a>]) -> Data<'a> {
+impl From<&Recorded> for Recording {
+    fn from(recorded: &Recorded) -> Recording {
+        Recording {
+            command: recorded.command.clone(),
+            pid: recorded.pid,
+            java: recorded.java.clone(),
+            started: None,
+            duration: Duration::from_micros(recorded.microseconds),
+            interval: recorded.interval.map(Duration::from_micros),
+            alloc_interval: recorded.alloc_interval,
+        }
+    }
+}
+
+impl Data {
+    pub(crate) fn of(inputs: &[Input<'_>]) -> Data {
         let strings = code::Strings::of_runs(inputs.len());
         let mut shared = Shared { strings, ..Shared::default() };
         for (number, input) in inputs.iter().enumerate() {
@@ -94,6 +123,8 @@ impl<'a> Data<'a> {
         let heaps = heaps.collect();
         let threads = Threads::of(&mut shared, &profiles);
         Data {
+            schema: SCHEMA.into(),
+            version: VERSION,
             profiles: inputs.iter().map(Header::of).collect(),
             strings: shared.strings.into(),
             code: shared.code.into(),
@@ -106,13 +137,13 @@ impl<'a> Data<'a> {
     }
 }
 
-impl<'a> Header<'a> {
-    fn of(input: &Input<'a>) -> Header<'a> {
+impl Header {
+    fn of(input: &Input<'_>) -> Header {
         let profile = input.profile;
         Header {
-            name: input.name,
+            name: input.name.to_owned(),
             created: profile.created.0,
-            problem: input.problem,
+            problem: input.problem.map(str::to_owned),
             recording: input.recording.map(Recorded::of),
             depth: profile.traces.iter().map(|trace| trace.frames.len()).max().unwrap_or(0),
             traces: profile.traces.len(),

@@ -1,35 +1,46 @@
 //! Monitor dumps: the owners of monitors and the threads that wait for them.
 
+use std::borrow::Cow;
+
 use jvmpi_formats::profile::{Profile, ThreadSerial, ThreadState};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::shared::Shared;
 use super::stacks::{is_hidden, monitor_name};
 
 /// All threads and monitors at one moment. A thread is an index, or −1 if it is not
 /// known.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Dump {
-    threads: Vec<Thread>,
-    monitors: Vec<Monitor>,
+    pub(super) threads: Vec<Thread>,
+    pub(super) monitors: Vec<Monitor>,
 }
 
-#[derive(Serialize)]
-struct Thread {
-    thread: i64,
-    node: u32,
-    state: &'static str,
-    suspended: bool,
-    interrupted: bool,
+#[derive(Serialize, Deserialize)]
+pub(super) struct Thread {
+    pub(super) thread: i64,
+    pub(super) node: u32,
+    pub(super) state: Cow<'static, str>,
+    pub(super) suspended: bool,
+    pub(super) interrupted: bool,
 }
 
-#[derive(Serialize)]
-struct Monitor {
-    name: String,
-    owner: Option<i64>,
-    entries: u32,
-    entering: Vec<i64>,
-    waiting: Vec<i64>,
+#[derive(Serialize, Deserialize)]
+pub(super) struct Monitor {
+    pub(super) name: String,
+    pub(super) owner: Option<i64>,
+    pub(super) entries: u32,
+    pub(super) entering: Vec<i64>,
+    pub(super) waiting: Vec<i64>,
+}
+
+/// Returns the name of a state on the page.
+pub(super) fn name(state: ThreadState) -> &'static str {
+    match state {
+        ThreadState::Runnable => "runnable",
+        ThreadState::MonitorWait => "waits to enter a monitor",
+        ThreadState::CondVarWait => "waits to be notified",
+    }
 }
 
 /// Returns the monitor dumps of a profile.
@@ -39,11 +50,7 @@ pub(super) fn dumps(shared: &mut Shared, number: usize, profile: &Profile) -> Ve
         let threads = dump.threads.iter().map(|status| Thread {
             thread: shared.threads.index(number, status.thread),
             node: shared.place(number, profile, status.trace).0,
-            state: match status.state {
-                ThreadState::Runnable => "runnable",
-                ThreadState::MonitorWait => "waits to enter a monitor",
-                ThreadState::CondVarWait => "waits to be notified",
-            },
+            state: name(status.state).into(),
             suspended: status.suspended,
             interrupted: status.interrupted,
         });

@@ -1,55 +1,56 @@
 //! The values measured at stacks: CPU samples and times, allocation sites, waits for monitors.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use jvmpi_formats::profile::heap::type_name;
 use jvmpi_formats::profile::{Monitor, Profile, TraceSerial};
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::shared::{NONE, Shared};
 
 /// Rows with the same measures. A row is a stack, in a thread if stacks are kept by thread, and its
 /// object: the class of the allocated objects, or the monitor that was waited for.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Table {
-    kind: &'static str,
+    pub(super) kind: Cow<'static, str>,
     /// The maximum number of frames of a row's stack.
-    depth: u32,
-    node: Vec<u32>,
-    thread: Vec<i64>,
-    object: Vec<i64>,
-    measures: Vec<Measure>,
+    pub(super) depth: u32,
+    pub(super) node: Vec<u32>,
+    pub(super) thread: Vec<i64>,
+    pub(super) object: Vec<i64>,
+    pub(super) measures: Vec<Measure>,
     /// The values of the only measure over time, if they are known.
-    times: Option<Times>,
+    pub(super) times: Option<Times>,
 }
 
 /// The values of rows in buckets of time.
-#[derive(Default, Serialize)]
-struct Times {
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Times {
     /// The duration of a bucket in microseconds. The first begins with the recording.
-    bucket: u64,
+    pub(super) bucket: u64,
     /// For each value, the number of the bucket.
-    number: Vec<u64>,
-    row: Vec<usize>,
-    value: Vec<u64>,
+    pub(super) number: Vec<u64>,
+    pub(super) row: Vec<usize>,
+    pub(super) value: Vec<u64>,
 }
 
 /// A counted or measured quantity.
-#[derive(Serialize)]
-struct Measure {
-    name: &'static str,
-    title: &'static str,
-    unit: Unit,
+#[derive(Serialize, Deserialize)]
+pub(super) struct Measure {
+    pub(super) name: Cow<'static, str>,
+    pub(super) title: Cow<'static, str>,
+    pub(super) unit: Unit,
     /// For each profile, a value for each row.
-    values: Vec<Vec<u64>>,
+    pub(super) values: Vec<Vec<u64>>,
     /// For each profile, the total of all rows, including those that the profiler has cut off.
-    total: Vec<u64>,
+    pub(super) total: Vec<u64>,
 }
 
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Unit {
+pub(super) enum Unit {
     Count,
     Microseconds,
     Bytes,
@@ -62,15 +63,15 @@ impl Table {
         profiles: usize,
     ) -> Table {
         let measures = measures.iter().map(|&(name, title, unit)| Measure {
-            name,
-            title,
+            name: name.into(),
+            title: title.into(),
             unit,
             values: vec![Vec::new(); profiles],
             total: vec![0; profiles],
         });
         let measures = measures.collect();
         let (node, thread, object) = (Vec::new(), Vec::new(), Vec::new());
-        Table { kind, depth: 0, node, thread, object, measures, times: None }
+        Table { kind: kind.into(), depth: 0, node, thread, object, measures, times: None }
     }
 
     fn row(&mut self, (node, thread): (u32, i64), object: i64) -> usize {
@@ -324,13 +325,13 @@ pub(super) fn microseconds(time: Duration) -> u64 {
 }
 
 /// Callers and callees, as `cpu=old` reports them.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Calls {
-    callee: Vec<u32>,
-    caller: Vec<u32>,
-    count: Vec<u64>,
+    pub(super) callee: Vec<u32>,
+    pub(super) caller: Vec<u32>,
+    pub(super) count: Vec<u64>,
     /// Microseconds.
-    time: Vec<u64>,
+    pub(super) time: Vec<u64>,
 }
 
 impl Calls {

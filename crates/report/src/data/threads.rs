@@ -1,23 +1,23 @@
 //! The threads of all profiles.
 
 use jvmpi_formats::profile::Profile;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::shared::Shared;
 
 /// The threads as columns of the page.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Threads {
-    name: Vec<u32>,
-    group: Vec<u32>,
+    pub(super) name: Vec<u32>,
+    pub(super) group: Vec<u32>,
     /// For each profile: the thread's number, or 0 if the profile lacks it.
-    serial: Vec<Vec<u32>>,
+    pub(super) serial: Vec<Vec<u32>>,
     /// For each profile: true if the thread has ended.
-    ended: Vec<Vec<bool>>,
+    pub(super) ended: Vec<Vec<bool>>,
     /// For each profile: milliseconds since 1970, or 0 if not known.
-    started: Vec<Vec<u64>>,
+    pub(super) started: Vec<Vec<u64>>,
     /// For each profile: the node where the thread was started.
-    node: Vec<Vec<u32>>,
+    pub(super) node: Vec<Vec<u32>>,
 }
 
 impl Threads {
