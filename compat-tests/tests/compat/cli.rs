@@ -60,6 +60,11 @@ cases![
     record_dumps_the_heap_of_a_program_that_is_ended,
     record_dumps_the_heap_of_a_jvm_that_continues,
     record_reports_a_jvm_that_ends_before_its_heap_dump.only(17),
+    jvms_are_listed_and_found_by_name.only(17),
+    stacks_have_states_monitors_and_cpu_time,
+    record_writes_to_standard_output.only(17),
+    top_starts_a_program_and_ends_it.only(17),
+    top_on_a_terminal_filters_and_shows_threads.only(17),
 ];
 
 /// The period of checking a condition.
@@ -1185,4 +1190,133 @@ fn record_reports_a_jvm_that_ends_before_its_heap_dump(vm: &Vm<'_>) -> Result<()
         equal("files", names_in(&vm.file("none"))?, ["x.txt"])?;
     }
     Ok(())
+}
+
+/// A JVM is found by a part of its main class. A name that fits several is refused, unless it is the whole name of one.
+fn jvms_are_listed_and_found_by_name(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("named.collapsed");
+    let (java, other) = (ready(vm, "Stacks")?, ready(vm, "Wait")?);
+    let list = jvmpi(None, &["list"])?;
+    for (java, class) in [(&java, "Stacks"), (&other, "Wait")] {
+        let mut fields = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let number = java.process().to_string();
+        let jvm = fields.rfind(|fields| fields.first() == Some(&number.as_str()));
+        let jvm = jvm.ok_or_else(|| format!("no {number} in {list}"))?;
+        ensure!(vm.jdk.version.starts_with(jvm[2]), "another version: {jvm:?}");
+        equal("program", jvm.last(), Some(&class))?;
+    }
+    refused(&["stacks", "no such class"], "no running JVM has no such class in its name")?;
+    let many = format!("{} Stacks", java.process());
+    let both = hung::output(&mut jvmpi_command(&["stacks", "a"])?, None)?;
+    let said = String::from_utf8_lossy(&both.stderr);
+    ensure!(said.contains("fits several JVMs") && said.contains(&many), "{said}");
+    let record = ["record", "--wall", "-d", "300ms", "--setting", "log=info", "-o", text(&file)?];
+    let number = java.process().to_string();
+    jvmpi(Some(java.process()), &[&record[..], &["--pid", &number]].concat())?;
+    ends(other)?;
+    let outcome = java.finish(0)?;
+    ensure!(outcome.stderr.contains("[jvmpi]"), "the setting is ignored: {}", outcome.stderr);
+    let stacks = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    ensure!(stacks.contains("Stacks.wantsIt"), "{stacks}");
+    Ok(())
+}
+
+fn stacks_have_states_monitors_and_cpu_time(vm: &Vm<'_>) -> Result<(), String> {
+    let java = ready(vm, "Stacks")?;
+    let said = jvmpi(Some(java.process()), &["stacks", &java.process().to_string()])?;
+    let thread = |name: &str| {
+        let start = format!("\"{name}\"");
+        let found = said.split("\n\n").find(|paragraph| paragraph.starts_with(&start));
+        found.ok_or_else(|| format!("no {name} in {said}"))
+    };
+    let (main, wants) = (thread("main")?, thread("wants it")?);
+    for (thread, part) in [
+        (main, "        at Stacks.readsToTheEnd("),
+        (main, "        - locked <"),
+        (main, " cpu="),
+        (wants, "java.lang.Thread.State: BLOCKED"),
+        (wants, "        - waiting to lock <"),
+        (wants, "        at Stacks.wantsIt("),
+    ] {
+        ensure!(thread.contains(part), "no `{part}` in {thread}");
+    }
+    if vm.jdk.feature >= 21 {
+        let sleeper = said.rsplit("\n\n").find(|paragraph| paragraph.contains(" virtual"));
+        let sleeper = sleeper.ok_or_else(|| format!("no virtual thread in {said}"))?;
+        ensure!(sleeper.contains("Stacks.sleepsLong("), "{sleeper}");
+        ensure!(vm.jdk.feature < 25 || sleeper.contains("TIMED_WAITING"), "{sleeper}");
+    }
+    // The virtual thread does not keep the program.
+    ends(java)
+}
+
+/// What the program prints goes to standard error.
+fn record_writes_to_standard_output(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let record = ["record", "-o", "-", "--format", "collapsed", "--"];
+    let outcome = vm.java("Hello")?.argument("you").behind_jvmpi(&record)?.run()?;
+    ensure!(outcome.stderr.contains("hello you\n"), "{}", outcome.stderr);
+    let stacks = outcome.stdout.as_str();
+    let is_stack = |line: &str| line.rsplit(' ').next().is_some_and(|n| n.parse::<u32>().is_ok());
+    ensure!(!stacks.is_empty() && stacks.lines().all(is_stack), "{stacks}");
+    refused(&["record", "-o", "-", "--pid", "1"], "- selects no format")
+}
+
+fn top_starts_a_program_and_ends_it(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let top = ["top", "--wall", "--every", "200ms", "--"];
+    let mut top = vm.java("Stacks")?.behind_jvmpi(&top)?.start()?;
+    top.wait_for_text("%  Stacks.wantsIt")?;
+    top.signal(libc::SIGINT)?;
+    // The program would end by itself at the end of its input.
+    while !top.has_ended_with_input_open()? {
+        thread::sleep(TICK);
+    }
+    let outcome = top.finish(0)?;
+    ensure!(
+        outcome.stderr.contains("ready") && !outcome.stderr.contains("done"),
+        "{}",
+        outcome.stderr
+    );
+    Ok(())
+}
+
+/// The terminal is that of `script`.
+fn top_on_a_terminal_filters_and_shows_threads(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let java = ready(vm, "Busy")?;
+    let top = format!(
+        "stty rows 24 cols 80; exec {} top --every 200ms --pid {}",
+        text(&build::command()?)?,
+        java.process()
+    );
+    let mut script = Command::new("script");
+    script.args(["-qec", &top, "/dev/null"]).env("JVMPI_LIBRARY", build::shim()?);
+    let script = script.env("TERM", "xterm").stdin(Stdio::piped());
+    let (mut top, _guard) = hung::start(script, Some(java.process()))?;
+    let mut keys = top.stdin.take().ok_or("no input")?;
+    let mut screen = BufReader::new(top.stdout.take().ok_or("no output")?);
+    let mut shows = |part: &str| -> Result<(), String> {
+        let mut seen = String::new();
+        while !seen.contains(part) {
+            let mut bytes = [0; 4096];
+            let length = screen.read(&mut bytes).map_err(|e| e.to_string())?;
+            ensure!(length > 0, "no `{part}` in {seen}");
+            seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
+        }
+        Ok(())
+    };
+    let mut press = |text: &str| keys.write_all(text.as_bytes()).map_err(|e| e.to_string());
+    shows("Busy.work")?;
+    press("h")?;
+    shows("busy-1")?;
+    press("/BUSY-0\r")?;
+    shows("filter: BUSY-0 (Esc: all)")?;
+    press("?")?;
+    shows("show only rows with a text")?;
+    press("q")?;
+    let status = top.wait().map_err(|e| e.to_string())?;
+    equal("exit status", status.code(), Some(0))?;
+    ends(java)
 }

@@ -240,7 +240,8 @@ fn intervals_that_are_bad_or_do_not_fit_the_setting_are_refused(vm: &Vm<'_>) -> 
     crate::options::refused(vm, "alloc=every:0", &["every:0", "alloc", "every:512k"])?;
     let arguments = ["record", "--alloc", "--alloc-interval", "0", "--"];
     let outcome = vm.java("Hello")?.behind_jvmpi(&arguments)?.run_to(2)?;
-    let why = "error: invalid value '0' for '--alloc-interval <SIZE>': a sampling interval is ";
+    let why =
+        "jvmpi: error: invalid value '0' for '--alloc-interval <SIZE>': a sampling interval is ";
     ensure!(outcome.stderr.starts_with(why), "{}", outcome.stderr);
     equal("output", outcome.stdout.as_str(), "")
 }

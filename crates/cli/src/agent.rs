@@ -66,19 +66,11 @@ impl Agent {
         Ok(option)
     }
 
-    /// Loads it into a running JVM.
-    ///
-    /// # Errors
-    /// Returns the fault of its library, or the message of the JVM.
-    pub fn attach(&self, process: &Process, waiting: &Waiting) -> Result<(), String> {
-        self.attach_with(&[], process, waiting)
-    }
-
     /// Loads it into a running JVM, with these settings of libjvmpi.so.
     ///
     /// # Errors
-    /// Fails like [`Self::attach`], and for a bad setting.
-    pub fn attach_with(
+    /// Returns a bad setting, the fault of its library, or the message of the JVM.
+    pub fn attach(
         &self,
         settings: &[String],
         process: &Process,

@@ -29,11 +29,14 @@ pub fn is_starting(answer: &[u8]) -> bool {
     matches!(answer, b"0\n-2\n" | b"0\nreturn code: -2\n")
 }
 
-/// Reads an answer to `dumpheap`: a line with 0, also if there is no dump, then lines for the user. Only one of them
-/// says that the dump is complete.
+/// Reads an answer to `dumpheap` or `Thread.dump_to_file`: a line with 0, also if there is no dump, then lines for the
+/// user. Only one of them says that the dump is complete.
 pub fn understand_dump(answer: &str) -> Result<(), String> {
     let mut lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
-    if lines.clone().any(|line| line.starts_with("Heap dump file created")) {
+    if lines
+        .clone()
+        .any(|line| line.starts_with("Heap dump file created") || line.starts_with("Created /"))
+    {
         return Ok(());
     }
     match lines.next_back() {
@@ -70,6 +73,7 @@ mod tests {
         let begin = "0\nDumping heap to /x/heap.hprof ...\n";
         let created = "Heap dump file created [2497499 bytes in 0.019 secs]\n";
         assert_eq!(understand_dump(&format!("{begin}{created}")), Ok(()));
+        assert_eq!(understand_dump("0\nCreated /x/dump\n"), Ok(()));
         for (answer, reason) in [
             (format!("{begin}Unable to create /x/heap.hprof: File exists\n"), "File exists"),
             (
@@ -80,6 +84,7 @@ mod tests {
                 "101\nOperation dumpheap not recognized!\n".into(),
                 "Operation dumpheap not recognized!",
             ),
+            ("-1\njava.lang.X: Unknown diagnostic command\n".into(), "Unknown diagnostic command"),
             ("100\n".into(), "it gave no reason"),
             (String::new(), "it ended before it answered"),
         ] {

@@ -13,7 +13,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -80,7 +80,8 @@ pub fn load_agent(
                 Some(socket) => socket,
                 None => view.connect(waiting)?,
             };
-            let answer = waiting.ask(process, &mut socket, &command("load", &arguments))?;
+            let answer =
+                waiting.ask(process, &mut socket, &command_of("load", &arguments), MOST_ANSWER)?;
             if !is_starting(&answer) {
                 break answer;
             }
@@ -98,30 +99,54 @@ pub fn load_agent(
     Ok(())
 }
 
-/// The objects of a heap dump.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Objects {
-    /// Those that are reachable: the JVM runs a full collection first.
-    Live,
-    /// All that are in memory; no collection runs.
-    All,
+/// A file that a JVM writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Dump {
+    /// The heap dump of the objects that are reachable: the JVM runs a full collection first.
+    LiveObjects,
+    /// The heap dump of all objects that are in memory; no collection runs.
+    AllObjects,
+    /// The stacks of all threads, also of virtual ones.
+    Threads,
 }
 
-/// Makes the JVM write a heap dump, and returns the dump's path in `directory`, which is private and empty. The JVM
-/// writes into `directory` itself if it sees it and its user is that of this process. Otherwise it writes to its
-/// `/tmp`, and the dump is copied.
+impl Dump {
+    fn command(self, path: &Path) -> Vec<u8> {
+        let objects = match self {
+            Self::LiveObjects => "-live",
+            Self::AllObjects => "-all",
+            Self::Threads => {
+                let command =
+                    [OsStr::new("Thread.dump_to_file \""), path.as_os_str(), OsStr::new("\"")];
+                return command_of(
+                    "jcmd",
+                    &[&command.join(OsStr::new("")), OsStr::new(""), OsStr::new("")],
+                );
+            }
+        };
+        command_of("dumpheap", &[path.as_os_str(), OsStr::new(objects), OsStr::new("")])
+    }
+
+    fn name(self) -> &'static str {
+        if let Self::Threads = self { "thread dump" } else { "heap dump" }
+    }
+}
+
+/// Makes the JVM write a dump, and returns the dump's path in `directory`, which is private and empty. The JVM writes into
+/// `directory` itself if it sees it and its user is that of this process. Otherwise it writes to its `/tmp`, and the dump
+/// is copied.
 ///
 /// # Errors
 /// Returns the reason why the JVM cannot be reached, or why there is no dump.
-pub fn dump_heap(
+pub fn dump(
     process: &Process,
     directory: &Path,
-    objects: Objects,
+    what: Dump,
     waiting: &Waiting,
 ) -> Result<PathBuf, String> {
-    let view = View::of(process)?;
+    let (view, name) = (View::of(process)?, what.name());
     let path = directory.join(DUMP);
-    let cannot_copy = |error| format!("cannot copy the heap dump to {}: {error}", path.display());
+    let cannot_copy = |error| format!("cannot copy the {name} to {}: {error}", path.display());
     let is_direct = process.is_of_this_user() && view.sees(directory);
     // A file of this process's own user.
     let copy = if is_direct { None } else { Some(new_file(&path).map_err(cannot_copy)?) };
@@ -130,68 +155,80 @@ pub fn dump_heap(
     let mut socket = view.connect(waiting)?;
     let temporary = copy.is_some().then(|| Temporary::create(&view)).transpose();
     let temporary = temporary.map_err(|error| {
-        format!("the JVM {process} cannot write the heap dump to its /tmp: {error}")
+        format!("the JVM {process} cannot write the {name} to its /tmp: {error}")
     })?;
     let place = match &temporary {
         None => directory.parent().unwrap_or(directory).display().to_string(),
         Some(_) => "its /tmp".into(),
     };
     let seen = temporary.as_ref().map_or(path.clone(), |temporary| temporary.path().join(DUMP));
-    let objects = match objects {
-        Objects::Live => "-live",
-        Objects::All => "-all",
-    };
-    let command = command("dumpheap", &[seen.as_os_str(), OsStr::new(objects), OsStr::new("")]);
-    let answer = waiting.ask(process, &mut socket, &command)?;
-    understand_dump(&String::from_utf8_lossy(&answer)).map_err(|why| {
-        format!("the JVM {process} has not written a heap dump to {place}: {why}")
-    })?;
-    if let (Some(copy), Some(temporary)) = (&copy, &temporary) {
-        let mut dump = temporary.directory.file_in_root(Path::new(DUMP)).map_err(cannot_copy)?;
+    let answer = waiting.ask(process, &mut socket, &what.command(&seen), MOST_ANSWER)?;
+    understand_dump(&String::from_utf8_lossy(&answer))
+        .map_err(|why| format!("the JVM {process} has not written a {name} to {place}: {why}"))?;
+    if let (Some(copy), Some(temporary)) = (copy, &temporary) {
+        let dump = temporary.directory.file_in_root(Path::new(DUMP)).map_err(cannot_copy)?;
         let (length, most) = (dump.metadata().map_err(cannot_copy)?.len(), MOST * process.memory());
         if length > most {
             return Err(format!(
-                "the heap dump of the JVM {process} has {length} bytes, more than the objects of a JVM of this size \
+                "the {name} of the JVM {process} has {length} bytes, more than the objects of a JVM of this size \
                  can need ({most}): it is not copied"
             ));
         }
-        copy_dump(&mut dump, length, copy, cannot_copy, || waiting.check(process))?;
+        copy_dump(dump, length, copy, cannot_copy, || waiting.check(process))?;
     }
     Ok(path)
 }
 
-/// The name of a heap dump in a directory of its own.
-const DUMP: &str = "heap.hprof";
+/// Returns the JVM's own report of its platform threads: stacks, states, CPU times, monitors and deadlocks.
+///
+/// # Errors
+/// Returns the reason why the JVM cannot be reached, or the JVM's own message.
+pub fn thread_dump(process: &Process, waiting: &Waiting) -> Result<String, String> {
+    /// The maximum length, with which a program of 100,000 threads gets along.
+    const MOST: usize = 1 << 30;
+    let view = View::of(process)?;
+    let _user = process.as_its_user()?;
+    not_stopped(process)?;
+    let mut socket = view.connect(waiting)?;
+    let answer = waiting.ask(
+        process,
+        &mut socket,
+        &command_of("threaddump", &[OsStr::new(""); ARGUMENTS]),
+        MOST,
+    )?;
+    let answer = String::from_utf8_lossy(&answer);
+    let failed = || format!("the JVM {process} has not written a thread dump: {}", answer.trim());
+    answer.strip_prefix("0\n").map(str::to_owned).ok_or_else(failed)
+}
 
-/// The maximum size of a heap dump, as a multiple of the JVM's memory. The records of small objects are about three
-/// times as long as the objects.
+/// The name of a dump in a directory of its own.
+const DUMP: &str = "dump";
+
+/// The maximum length of the answer to a command other than `threaddump`.
+const MOST_ANSWER: usize = 1 << 16;
+
+/// The maximum size of a dump, as a multiple of the JVM's memory. The records of small objects are about three times as
+/// long as the objects.
 const MOST: u64 = 8;
 
 /// Copies this many bytes of a dump, and checks before each part whether to go on. The process that writes it may still
-/// do so. Zeros take no space in the copy.
+/// do so.
 fn copy_dump(
-    dump: &mut File,
+    mut dump: File,
     length: u64,
-    copy: &File,
+    mut copy: File,
     cannot_copy: impl Fn(io::Error) -> String,
     go_on: impl Fn() -> Result<(), String>,
 ) -> Result<(), String> {
-    const PART: usize = 1 << 18;
-    copy.set_len(length).map_err(&cannot_copy)?;
-    let (mut part, mut at) = (vec![0; PART], 0);
-    while at < length {
+    const PART: u64 = 1 << 18;
+    let mut left = length;
+    while left > 0 {
         go_on()?;
-        let wanted = usize::try_from(length - at).map_or(PART, |left| left.min(PART));
-        let read = match dump.read(&mut part[..wanted]) {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read,
-        };
-        let read = &part[..read.map_err(&cannot_copy)?];
-        if read.iter().any(|byte| *byte != 0) {
-            copy.write_all_at(read, at).map_err(&cannot_copy)?;
+        let part = io::copy(&mut Read::by_ref(&mut dump).take(left.min(PART)), &mut copy);
+        match part.map_err(&cannot_copy)? {
+            0 => return Err(cannot_copy(io::ErrorKind::UnexpectedEof.into())),
+            part => left -= part,
         }
-        at += read.len() as u64;
     }
     Ok(())
 }
@@ -201,7 +238,7 @@ fn new_file(path: &Path) -> io::Result<File> {
 }
 
 /// Returns the bytes of a command to a JVM.
-fn command(name: &str, arguments: &[&OsStr; ARGUMENTS]) -> Vec<u8> {
+fn command_of(name: &str, arguments: &[&OsStr; ARGUMENTS]) -> Vec<u8> {
     let mut command = [PROTOCOL, b"\0", name.as_bytes(), b"\0"].concat();
     for argument in arguments {
         command.extend(argument.as_bytes());
@@ -514,14 +551,17 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    fn copied(dump: &mut File, length: u64, parts: u32) -> (Result<(), String>, File) {
-        let copy = tempfile::tempfile().unwrap();
+    fn copied(dump: &File, length: u64, parts: u32) -> (Result<(), String>, u64) {
+        let copy = tempfile::NamedTempFile::new().unwrap();
         let left = Cell::new(parts);
         let go_on = || {
             left.set(left.get().checked_sub(1).ok_or("interrupted")?);
             Ok(())
         };
-        (copy_dump(dump, length, &copy, |error| error.to_string(), go_on), copy)
+        let dump = dump.try_clone().unwrap();
+        let result =
+            copy_dump(dump, length, copy.reopen().unwrap(), |error| error.to_string(), go_on);
+        (result, copy.path().metadata().unwrap().len())
     }
 
     #[test]
@@ -529,30 +569,16 @@ mod tests {
         const LENGTH: u64 = 1_000_000;
         let dump = tempfile::NamedTempFile::new().unwrap();
         fs::write(&dump, vec![b'x'; 2 * LENGTH as usize]).unwrap();
-        let (result, copy) = copied(&mut dump.reopen().unwrap(), LENGTH, 100);
-        assert_eq!((result, copy.metadata().unwrap().len()), (Ok(()), LENGTH));
-        let (result, _) = copied(&mut dump.reopen().unwrap(), 3 * LENGTH, 100);
+        assert_eq!(copied(&dump.reopen().unwrap(), LENGTH, 100), (Ok(()), LENGTH));
+        let (result, _) = copied(&dump.reopen().unwrap(), 3 * LENGTH, 100);
         assert_eq!(result, Err("unexpected end of file".into()));
     }
 
     #[test]
-    fn holes_of_a_dump_take_no_space() {
-        const LENGTH: u64 = 100 << 20;
-        let mut dump = tempfile::tempfile().unwrap();
-        dump.set_len(LENGTH).unwrap();
-        dump.write_all_at(b"end", LENGTH - 3).unwrap();
-        let (result, copy) = copied(&mut dump, LENGTH, 1000);
-        let mut end = [0; 3];
-        copy.read_exact_at(&mut end, LENGTH - 3).unwrap();
-        assert_eq!((result, &end), (Ok(()), b"end"));
-        assert!(copy.metadata().unwrap().blocks() << 9 < 1 << 20);
-    }
-
-    #[test]
     fn copy_of_a_dump_can_be_interrupted() {
-        let mut dump = tempfile::tempfile().unwrap();
+        let dump = tempfile::tempfile().unwrap();
         dump.set_len(1 << 40).unwrap();
-        let (result, _) = copied(&mut dump, 1 << 40, 3);
+        let (result, _) = copied(&dump, 1 << 40, 3);
         assert_eq!(result, Err("interrupted".into()));
     }
 }

@@ -96,8 +96,8 @@ impl Channel {
     }
 
     /// Returns the environment variable for the secret, and the secret.
-    pub fn secret(&self) -> (&'static str, &str) {
-        (SECRET, &self.secrets.of_jvms)
+    pub fn secret(&self) -> (&'static str, String) {
+        (SECRET, self.secrets.of_jvms.clone())
     }
 
     /// Accepts connections from now on. `hear` is called with each event, from threads of its own.

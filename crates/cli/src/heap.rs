@@ -1,22 +1,19 @@
 //! `jvmpi heap`: a heap dump of a running JVM, which the JVM writes itself.
 
 use crate::about;
-use crate::attach::{self, Objects};
+use crate::attach::{self, Dump};
 use crate::convert::{self, name_of};
 use crate::directory::temporary_in;
 use crate::failure::Failure;
-use crate::output::{NewFile, Output};
+use crate::output::{self, NewFile, Output};
 use crate::process::Process;
 use crate::progress::Progress;
-use crate::signals;
 use crate::unfinished::{self, Unfinished};
 use crate::waiting::Waiting;
-use clap::value_parser;
 use jvmpi_formats::profile::{File, Format, printable};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread;
-use std::time::Duration;
 use tempfile::TempDir;
 
 /// Write a heap dump of a running JVM
@@ -29,43 +26,36 @@ use tempfile::TempDir;
     jvmpi heap --pid 4711 -o heap.html\n  \
     jvmpi heap --pid 4711 --all -o heap.hprof")]
 pub struct Arguments {
-    /// Process ID of the JVM
-    #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
-    pid: libc::pid_t,
+    /// The JVM: its process ID, or a part of its main class or JAR file
+    #[arg(short, long)]
+    pid: String,
     /// Include unreachable objects, and run no collection before
     #[arg(long)]
     all: bool,
-    /// Output file
-    #[arg(short, long, value_name = "FILE", default_value = "heap.hprof")]
-    output: PathBuf,
+    /// Output file; by default heap.hprof, or another name if there is a file of this name
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Show the file when it is written
+    #[arg(long)]
+    open: bool,
 }
-
-/// The time from a signal to the end of the command. It must end within a second.
-const END: Duration = Duration::from_millis(900);
 
 /// `jvmpi heap`.
 pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let path = arguments.output.as_path();
+    let path = &output::named(&arguments.output, "heap", ".hprof");
     let format = Format::of_path(path).map_err(|error| error.to_string())?;
     if format.is_of_stacks() {
         let path = path.display();
         return Err(format!("{path}: a heap dump has no stacks; use .hprof, .html or .txt").into());
     }
-    let process = Process::jvm(arguments.pid)?;
-    let waiting = Waiting::default();
-    let interrupted = waiting.clone();
-    signals::listen(move |signal| {
-        interrupted.interrupt();
-        // The wait for the JVM ends before; all else, such as the reader of a pipe, is not waited for.
-        thread::sleep(END);
-        unfinished::end(signal);
-    });
+    let process = Process::find(&arguments.pid)?;
+    let waiting = unfinished::waiting();
     let place = NewFile::create(path)?;
     let directory = place.directory()?;
-    let objects = if arguments.all { Objects::All } else { Objects::Live };
+    let objects = if arguments.all { Dump::AllObjects } else { Dump::LiveObjects };
     let progress = Progress::line(format!("process {process}"));
     progress.show_dumping();
-    let dump = HeapDump::of(&process, objects, &directory, &waiting)?;
+    let dump = DumpFile::of(&process, objects, &directory, &waiting)?;
     drop(progress);
     if format == Format::Binary {
         dump.give_name(place)?;
@@ -80,35 +70,46 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     eprintln!("jvmpi: {}", path.display());
+    output::show(path, arguments.open);
     Ok(ExitCode::SUCCESS)
 }
 
-/// A heap dump in a private directory next to the output. Removed when it is dropped.
+/// The file with a dump in a private directory. Removed when it is dropped.
 #[derive(Debug)]
-pub struct HeapDump {
+pub struct DumpFile {
     path: PathBuf,
     _unfinished: Unfinished,
     _directory: TempDir,
 }
 
-impl HeapDump {
-    /// Makes the JVM write a dump of its heap, for an output in this directory.
+impl DumpFile {
+    /// Makes the JVM write a dump, for an output in this directory.
     ///
     /// # Errors
     /// Returns the reason why there is no dump.
     pub fn of(
         process: &Process,
-        objects: Objects,
+        what: Dump,
         directory: &Path,
         waiting: &Waiting,
     ) -> Result<Self, String> {
         let directory = temporary_in(directory, ".jvmpi-")?;
         let unfinished = Unfinished::new(directory.path().to_owned());
-        let path = attach::dump_heap(process, directory.path(), objects, waiting)?;
+        let path = attach::dump(process, directory.path(), what, waiting)?;
         Ok(Self { path, _unfinished: unfinished, _directory: directory })
     }
 
-    /// Opens the dump.
+    /// Returns its text, if it is one.
+    ///
+    /// # Errors
+    /// Returns one line if it cannot be read.
+    pub fn text(&self) -> Result<String, String> {
+        let text =
+            fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Opens the heap dump.
     ///
     /// # Errors
     /// Returns one line if it cannot be read.

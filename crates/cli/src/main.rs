@@ -27,7 +27,9 @@ mod heap;
 mod installation;
 mod label;
 mod launch;
+mod list;
 mod output;
+mod platform;
 mod process;
 mod progress;
 #[cfg(feature = "push")]
@@ -37,10 +39,12 @@ mod replay;
 mod report;
 mod run;
 mod signals;
+mod stacks;
 #[cfg(feature = "top")]
 mod top;
 mod trace;
 mod unfinished;
+mod units;
 mod waiting;
 
 #[cfg(any(test, feature = "generated"))]
@@ -48,6 +52,7 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use failure::Failure;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 /// Profiles Java programs, and runs JVMPI agents on current JVMs.
@@ -56,7 +61,6 @@ use std::process::ExitCode;
     name = "jvmpi",
     version,
     long_version = installation::ABOUT.as_str(),
-    propagate_version = true,
     arg_required_else_help = true
 )]
 struct Arguments {
@@ -70,6 +74,8 @@ enum Command {
     #[cfg(feature = "top")]
     Top(top::Arguments),
     Heap(heap::Arguments),
+    Stacks(stacks::Arguments),
+    List(list::Arguments),
     Check(check::Arguments),
     Run(run::Arguments),
     #[cfg(feature = "conformance")]
@@ -95,7 +101,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => match missing_feature(&error) {
             Some(feature) => return Failure::built_without(feature).report(),
-            None => with_hint(error).exit(),
+            None => return wrong_usage(error),
         },
     };
     let done = match arguments.command {
@@ -103,6 +109,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "top")]
         Command::Top(arguments) => top::top(&arguments),
         Command::Heap(arguments) => heap::heap(&arguments),
+        Command::Stacks(arguments) => stacks::stacks(&arguments),
+        Command::List(arguments) => list::list(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         #[cfg(feature = "conformance")]
@@ -148,17 +156,53 @@ fn is_command(names: &[&str]) -> bool {
     std::env::args_os().nth(1).is_some_and(|command| names.iter().any(|name| command == *name))
 }
 
-/// Adds to the error that a word was not expected where a program may have been meant.
-fn with_hint(mut error: clap::Error) -> clap::Error {
-    if error.kind() == ErrorKind::UnknownArgument
-        && is_command(&["record", "run"])
-        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg).cloned()
-        && !word.starts_with('-')
-    {
-        let tip = format!("put `--` before the program, as in `-- {word}`").into();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+/// Prints help, or the error with a tip and the prefix of all errors. `jvmpi record` alone, on a terminal, lists what can
+/// be recorded.
+fn wrong_usage(mut error: clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
     }
-    error
+    let is_alone = std::env::args_os().len() == 2;
+    if is_alone && is_command(&["record"]) && io::stderr().is_terminal() {
+        // There is nothing to do about a terminal that has gone.
+        let _ = list::print(&mut output::Printable(io::stderr().lock()));
+    }
+    if let Some(tip) = tip(&error) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    let text = error.render();
+    if io::stderr().is_terminal() {
+        eprint!("jvmpi: {}", text.ansi());
+    } else {
+        eprint!("jvmpi: {text}");
+    }
+    ExitCode::from(2)
+}
+
+/// Returns what to do about an error: why two options exclude each other, or where a program belongs.
+fn tip(error: &clap::Error) -> Option<String> {
+    const REASONS: [(&str, &str); 5] = [
+        ("--exact", "--exact records every object, so there is no interval between samples"),
+        ("PROGRAM", "jvmpi starts a program or takes a JVM that runs: leave one out"),
+        ("--merge", "--merge runs nothing: it takes results alone"),
+        ("--calls", "a recording has one kind of time: make one recording for each"),
+        ("--wall", "a recording has one kind of time: make one recording for each"),
+    ];
+    let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let word = text(ContextKind::InvalidArg);
+    match error.kind() {
+        ErrorKind::UnknownArgument
+            if is_command(&["record", "run", "top"]) && !word.starts_with('-') =>
+        {
+            Some(format!("put `--` before the program, as in `-- {word}`"))
+        }
+        ErrorKind::ArgumentConflict => {
+            let both = word + &text(ContextKind::PriorArg);
+            let reason = REASONS.iter().find(|(option, _)| both.contains(option));
+            reason.map(|(_, reason)| (*reason).to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// Makes the process end without a panic when the reader of its output ends, as in

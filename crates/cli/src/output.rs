@@ -1,5 +1,6 @@
 //! A profile as a file, in the format that the file's name tells.
 
+use crate::platform;
 use crate::unfinished::Unfinished;
 use jvmpi_formats::profile::{
     self, BinaryWriter, File, Format, Jvm, LeftOut, TextWriter, Version, Weight, WholeFile,
@@ -8,6 +9,7 @@ use jvmpi_formats::profile::{
 use jvmpi_report::Recording;
 use std::fs;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -78,24 +80,68 @@ impl Output {
     }
 }
 
-/// A file that has its name only when it is whole.
+/// Returns the name that the user has given, or a name of this kind of which there is no file: a file that the user has
+/// not named is not replaced.
+pub fn named(given: &Option<PathBuf>, stem: &str, extension: &str) -> PathBuf {
+    let name = |number: u32, end: &str| match number {
+        1 => PathBuf::from(format!("{stem}{end}{extension}")),
+        _ => PathBuf::from(format!("{stem}.{number}{end}{extension}")),
+    };
+    // The file of a second JVM ends in -2.
+    let is_free = |number: &u32| !name(*number, "").exists() && !name(*number, "-2").exists();
+    given.clone().unwrap_or_else(|| name((1..).find(is_free).unwrap_or(1), ""))
+}
+
+/// Returns the format that the user has named, or that the name of the file selects.
+///
+/// # Errors
+/// Returns one line if there is none.
+pub fn format_of(path: &Path, named: Option<&str>) -> Result<Format, String> {
+    match named {
+        Some(ending) => Format::of_path(Path::new(&format!("-.{ending}")))
+            .map_err(|_| format!("--format {ending}: unknown format; see --help")),
+        None if path == Path::new("-") => {
+            Err("- selects no format: add --format, as in --format collapsed".into())
+        }
+        None => Format::of_path(path).map_err(|error| error.to_string()),
+    }
+}
+
+/// Shows a file in the viewer of the user's desktop, if the user wants that.
+pub fn show(path: &Path, is_wanted: bool) {
+    if is_wanted && let Err(why) = platform::open_in_viewer(path) {
+        eprintln!("jvmpi: warning: {why}");
+    }
+}
+
+/// A file that has its name only when it is whole, or standard output.
 pub struct NewFile {
-    place: WholeFile,
+    path: PathBuf,
+    /// None for standard output.
+    place: Option<WholeFile>,
     _unfinished: Option<Unfinished>,
     file: BufWriter<fs::File>,
 }
 
 impl NewFile {
-    /// Creates the file next to its final place, so that a failure is reported early.
+    /// Creates the file next to its final place, so that a failure is reported early; `-` is standard output.
     ///
     /// # Errors
     /// Returns one line if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, String> {
         let create = || {
-            let place = WholeFile::new(path)?;
-            let unfinished = place.part().map(|part| Unfinished::new(part.to_owned()));
-            let file = BufWriter::new(place.create()?);
-            Ok(Self { place, _unfinished: unfinished, file })
+            let (place, _unfinished, file) = if path == Path::new("-") {
+                if was_closed() {
+                    return Err(io::Error::other("standard output is closed"));
+                }
+                (None, None, io::stdout().as_fd().try_clone_to_owned()?.into())
+            } else {
+                let place = WholeFile::new(path)?;
+                let unfinished = place.part().map(|part| Unfinished::new(part.to_owned()));
+                let file = place.create()?;
+                (Some(place), unfinished, file)
+            };
+            Ok(Self { path: path.to_owned(), place, _unfinished, file: BufWriter::new(file) })
         };
         create().map_err(|error| cannot_write(path, &error))
     }
@@ -110,15 +156,17 @@ impl NewFile {
     ) -> Result<T, String> {
         write(&mut self.file)
             .and_then(|written| self.file.flush().map(|()| written))
-            .and_then(|written| self.place.finish().map(|()| written))
-            .map_err(|error| cannot_write(self.place.path(), &error))
+            .and_then(|written| {
+                self.place.as_ref().map_or(Ok(()), WholeFile::finish).map(|()| written)
+            })
+            .map_err(|error| cannot_write(&self.path, &error))
     }
 }
 
 impl NewFile {
     /// Returns true if it is no regular file, such as a pipe, and is written to directly.
     pub fn is_in_place(&self) -> bool {
-        self.place.part().is_none()
+        self.place.as_ref().is_none_or(|place| place.part().is_none())
     }
 
     /// Returns the directory from which a file can become the output by [`Self::replace_with`].
@@ -127,7 +175,7 @@ impl NewFile {
     /// Returns one line if it is not accessible.
     pub fn directory(&self) -> Result<PathBuf, String> {
         let temporary = std::env::temp_dir();
-        let place = self.place.directory().unwrap_or(&temporary);
+        let place = self.place.as_ref().and_then(WholeFile::directory).unwrap_or(&temporary);
         place.canonicalize().map_err(|error| cannot_write(place, &error))
     }
 
@@ -136,13 +184,17 @@ impl NewFile {
     /// # Errors
     /// Returns one line if that fails.
     pub fn replace_with(self, other: &Path) -> Result<(), String> {
-        self.place.replace_with(other).map_err(|error| cannot_write(self.place.path(), &error))
+        let place =
+            self.place.as_ref().ok_or("standard output cannot be a heap dump: name a file")?;
+        place.replace_with(other).map_err(|error| cannot_write(&self.path, &error))
     }
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        self.place.give_up();
+        if let Some(place) = &self.place {
+            place.give_up();
+        }
     }
 }
 

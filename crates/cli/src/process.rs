@@ -1,6 +1,7 @@
 //! A running process, by its number.
 
 use crate::directory::Directory;
+use crate::platform;
 use jvmpi_cpu_timeout::CpuTimeout;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
@@ -36,6 +37,34 @@ impl fmt::Display for Process {
 }
 
 impl Process {
+    /// Returns the running JVMs whose files this user may read.
+    pub fn jvms() -> impl Iterator<Item = Self> {
+        platform::processes().into_iter().filter_map(|number| Self::jvm(number).ok())
+    }
+
+    /// Returns the JVM with this process ID, or the only one with this text in its main class or the name of its JAR file.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, or if there are several, with their numbers.
+    pub fn find(text: &str) -> Result<Self, String> {
+        if let Ok(number) = text.parse() {
+            return Self::jvm(number);
+        }
+        let named = Self::jvms().filter_map(|jvm| Some((jvm.program()?, jvm)));
+        let mut found: Vec<_> = named.filter(|(program, _)| is_part(text, program)).collect();
+        // A whole name is no part of others.
+        if found.iter().any(|(program, _)| is_name(text, program)) {
+            found.retain(|(program, _)| is_name(text, program));
+        }
+        if found.len() < 2 {
+            let none =
+                || format!("no running JVM has {text} in its name: list them with jvmpi list");
+            return found.pop().map(|(_, jvm)| jvm).ok_or_else(none);
+        }
+        let all: Vec<_> = found.iter().map(|(program, jvm)| format!("{jvm} {program}")).collect();
+        Err(format!("{text} fits several JVMs ({}): give the number of one", all.join(", ")))
+    }
+
     /// Returns the JVM with this process ID.
     ///
     /// # Errors
@@ -43,7 +72,7 @@ impl Process {
     pub fn jvm(number: libc::pid_t) -> Result<Self, String> {
         let directory = format!("/proc/{number}");
         let status = fs::read_to_string(format!("{directory}/status"))
-            .map_err(|_| format!("there is no process {number}: list the JVMs with jps"))?;
+            .map_err(|_| format!("there is no process {number}: list the JVMs with jvmpi list"))?;
         let field = |name: &str| {
             let values = status.lines().find_map(|line| line.strip_prefix(name))?;
             Some(values.split_whitespace().collect::<Vec<_>>())
@@ -69,7 +98,7 @@ impl Process {
     fn is_a_jvm(&self) -> Result<(), String> {
         let maps = fs::read_to_string(self.directory().join("maps")).map_err(|error| {
             if error.kind() == io::ErrorKind::PermissionDenied {
-                let user = name_of(self.user());
+                let user = self.user_name();
                 // SAFETY: geteuid has no precondition.
                 if unsafe { libc::geteuid() } == 0 {
                     return format!(
@@ -150,8 +179,22 @@ impl Process {
     /// Returns a field of `/proc/PID/stat`; 0 is the state.
     fn stat(&self, field: usize) -> Option<String> {
         let stat = fs::read_to_string(self.directory().join("stat")).ok()?;
-        // Behind the name, which may contain anything.
-        stat.rsplit_once(") ")?.1.split(' ').nth(field).map(str::to_owned)
+        fields(&stat)?.nth(field).map(str::to_owned)
+    }
+
+    /// Returns the CPU time of the process, and that of its live threads that collect garbage, in seconds.
+    pub fn cpu_times(&self) -> (f64, f64) {
+        /// The beginnings of the names: those of all collectors, G1, ZGC, and Shenandoah. Serial collects in the VM thread.
+        const COLLECTORS: [&str; 7] =
+            ["GC Thread", "G1 ", "ZDriver", "ZWorker", "XWorker", "Shenandoah", "VM Thread"];
+        let all = fs::read_to_string(self.directory().join("stat")).unwrap_or_default();
+        let threads = fs::read_dir(self.directory().join("task")).into_iter().flatten().flatten();
+        let stats = threads.filter_map(|it| fs::read_to_string(it.path().join("stat")).ok());
+        let collects = |stat: &String| {
+            let name = stat.split_once('(').map_or("", |(_, name)| name);
+            COLLECTORS.iter().any(|collector| name.starts_with(collector))
+        };
+        (seconds_of(&all), stats.filter(collects).map(|stat| seconds_of(&stat)).sum())
     }
 
     /// Returns the bytes of memory that the process has had at most, with those that are swapped out.
@@ -250,7 +293,7 @@ impl Process {
         let is_its_user = own.has_the_user_of(&self.identity);
         let user = AsUser { own };
         if !is_its_user && !self.identity.adopt() {
-            let user = name_of(self.user());
+            let user = self.user_name();
             return Err(format!("process {self} belongs to {user}: run jvmpi as {user} or root"));
         }
         Ok(user)
@@ -273,6 +316,16 @@ impl Process {
         let bytes = fs::read(self.directory().join("cmdline")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         text.trim_end_matches('\0').split('\0').map(str::to_owned).collect()
+    }
+
+    /// Returns the main class that it runs, or the name of the JAR file.
+    pub fn program(&self) -> Option<String> {
+        program_of(&self.arguments()).map(str::to_owned)
+    }
+
+    /// Returns the name of the user whose rights the process has.
+    pub fn user_name(&self) -> String {
+        name_of(self.user())
     }
 
     /// Returns the version of its JDK, such as `Java 17.0.9`.
@@ -308,8 +361,22 @@ impl Process {
     }
 }
 
+/// Returns the fields in the text of a `stat` behind the name, which may contain anything.
+fn fields(stat: &str) -> Option<impl Iterator<Item = &str>> {
+    Some(stat.rsplit_once(") ")?.1.split(' '))
+}
+
+/// Returns the CPU time in the text of a `stat`, user and system.
+fn seconds_of(stat: &str) -> f64 {
+    const USER_TIME: usize = 11;
+    let times = fields(stat).into_iter().flatten().skip(USER_TIME).take(2);
+    let ticks: f64 = times.filter_map(|time| time.parse::<f64>().ok()).sum();
+    // SAFETY: sysconf has no precondition.
+    ticks / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64
+}
+
 /// Returns the index of the argument of `java` that ends its options: `-jar`, `-m` or the main class.
-pub fn end_of_options(arguments: &[String]) -> usize {
+fn end_of_options(arguments: &[String]) -> usize {
     /// The options whose value is an argument of its own.
     const WITH_VALUE: [&str; 12] = [
         "-cp",
@@ -335,6 +402,28 @@ pub fn end_of_options(arguments: &[String]) -> usize {
         }
     }
     at.min(arguments.len())
+}
+
+/// Returns the program of a command line of `java`: the main class, or the name of the JAR file.
+pub fn program_of(arguments: &[String]) -> Option<&str> {
+    let mut rest = arguments[end_of_options(arguments)..].iter().map(String::as_str);
+    let (first, second) = (rest.next()?, rest.next());
+    match first {
+        "-jar" => Path::new(second?).file_name()?.to_str(),
+        "-m" | "--module" => second?.rsplit('/').next(),
+        main => Some(main).filter(|main| !main.is_empty()),
+    }
+}
+
+/// Returns true if the name of a program contains this text, in capitals or not.
+fn is_part(text: &str, program: &str) -> bool {
+    program.to_lowercase().contains(&text.to_lowercase())
+}
+
+/// Returns true if this is the name of a program, without its package or the end of a file's name.
+fn is_name(text: &str, program: &str) -> bool {
+    let class = program.rsplit('.').next().unwrap_or(program);
+    [program, class, program.trim_end_matches(".jar")].contains(&text)
 }
 
 /// Returns the option of a JVM that forbids to attach to it, from its environment and its arguments. The last one counts.
@@ -555,6 +644,44 @@ mod tests {
     }
 
     #[test]
+    fn command_line_names_the_program() {
+        for (line, name) in [
+            ("java -Xmx1g -jar /srv/shop-1.2.jar --port 80", Some("shop-1.2.jar")),
+            ("java -cp a.jar:b.jar -Dx=y clojure.main script.clj", Some("clojure.main")),
+            ("java --module-path m --module app/org.app.Main", Some("org.app.Main")),
+            ("java @options -ea Main", Some("Main")),
+            ("java -version", None),
+            ("java -jar", None),
+            ("", None),
+        ] {
+            let arguments: Vec<_> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(program_of(&arguments), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn whole_name_is_told_from_a_part() {
+        assert!(is_part("tomcat", "org.apache.Tomcat") && !is_part("jetty", "org.apache.Tomcat"));
+        for (text, program, is_whole) in [
+            ("Main", "org.app.Main", true),
+            ("org.app.Main", "org.app.Main", true),
+            ("shop", "shop.jar", true),
+            ("Main", "org.app.MainWindow", false),
+        ] {
+            assert_eq!(is_name(text, program), is_whole, "{text} {program}");
+        }
+    }
+
+    #[test]
+    fn cpu_time_is_that_of_user_and_system() {
+        let stat = "42 (a) b) S 1 42 42 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 7";
+        // SAFETY: sysconf has no precondition.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        assert!((seconds_of(stat) * per_second - 200.0).abs() < 1e-6);
+        assert!(Process::this().cpu_times().1 == 0.0);
+    }
+
+    #[test]
     fn openj9_is_recognized_by_its_library() {
         assert!(is_of_openj9("/opt/jdk/lib/default/libj9vm29.so"));
         assert!(!is_of_openj9("/opt/libj9vm29.so/lib/server/libjvm.so"));
@@ -589,7 +716,7 @@ mod tests {
         // Greater than any that the kernel gives.
         assert_eq!(
             Process::jvm(i32::MAX).unwrap_err(),
-            "there is no process 2147483647: list the JVMs with jps"
+            "there is no process 2147483647: list the JVMs with jvmpi list"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::convert::{name_of, opened};
 use crate::failure::Failure;
-use crate::output::NewFile;
+use crate::output::{self, NewFile};
 use crate::signals;
 use crate::unfinished;
 use std::path::PathBuf;
@@ -19,15 +19,19 @@ pub struct Arguments {
     /// Profiles: HPROF files, text or binary, JFR files, or reports
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Output file
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    output: PathBuf,
+    /// Output file; by default report.html, or another name if there is a file of this name
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Show the page when it is written
+    #[arg(long)]
+    open: bool,
 }
 
 /// `jvmpi report`.
-pub fn report(Arguments { files, output }: &Arguments) -> Result<ExitCode, Failure> {
+pub fn report(Arguments { files, output, open }: &Arguments) -> Result<ExitCode, Failure> {
     signals::listen(|signal| unfinished::end(signal));
-    let page = NewFile::create(output)?;
+    let output = output::named(output, "report", ".html");
+    let page = NewFile::create(&output)?;
     let all = files.iter().map(|path| Ok((name_of(path), opened(path)?)));
     let all = all.collect::<Result<Vec<_>, String>>()?;
     let named = all.iter().map(|(name, (file, recording))| (&**name, file, recording.as_ref()));
@@ -41,5 +45,6 @@ pub fn report(Arguments { files, output }: &Arguments) -> Result<ExitCode, Failu
         }
     }
     eprintln!("jvmpi: {}", output.display());
+    output::show(&output, *open);
     Ok(status)
 }

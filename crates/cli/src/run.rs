@@ -6,7 +6,6 @@ use crate::launch::{not_executed, with_jvm_option};
 use crate::process::Process;
 use crate::signals;
 use crate::waiting::Waiting;
-use clap::value_parser;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
@@ -30,9 +29,9 @@ pub struct Arguments {
     /// Setting of libjvmpi.so, for example names=slash; can be given several times
     #[arg(long = "setting", value_name = "KEY=VALUE")]
     settings: Vec<String>,
-    /// Load the agent into the running JVM with this process ID
-    #[arg(long, value_parser = value_parser!(libc::pid_t).range(1..))]
-    pid: Option<libc::pid_t>,
+    /// Load the agent into this running JVM: its process ID, or a part of its main class or JAR file
+    #[arg(long)]
+    pid: Option<String>,
     /// The agent: a path, or foo for libfoo.so; the text after the first colon is its options
     #[arg(value_name = "AGENT[:OPTIONS]")]
     agent: OsString,
@@ -43,12 +42,12 @@ pub struct Arguments {
 
 /// Runs `jvmpi run`. Returns only if no program is started.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if let Some(pid) = arguments.pid {
-        let process = Process::jvm(pid)?;
+    if let Some(pid) = &arguments.pid {
+        let process = Process::find(pid)?;
         let waiting = Waiting::default();
         let interrupted = waiting.clone();
         signals::listen(move |_| interrupted.interrupt());
-        Agent::parse(&arguments.agent).attach_with(&arguments.settings, &process, &waiting)?;
+        Agent::parse(&arguments.agent).attach(&arguments.settings, &process, &waiting)?;
         return Ok(ExitCode::SUCCESS);
     }
     let not_started = |message: String| Failure::from(message).or_status(NOT_STARTED);

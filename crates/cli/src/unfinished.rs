@@ -1,9 +1,12 @@
 //! Files and directories that are removed when a signal ends this process.
 
 use crate::signals::{self, Signal};
+use crate::waiting::Waiting;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 static PATHS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -27,6 +30,21 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         paths().retain(|path| *path != self.0);
     }
+}
+
+/// Returns waits for a JVM that signals end. Soon after a signal the process ends, whatever else it waits for, such as
+/// the reader of a pipe.
+pub fn waiting() -> Waiting {
+    /// The time from a signal to the end of the command, which must end within a second.
+    const END: Duration = Duration::from_millis(900);
+    let waiting = Waiting::default();
+    let interrupted = waiting.clone();
+    signals::listen(move |signal| {
+        interrupted.interrupt();
+        thread::sleep(END);
+        end(signal);
+    });
+    waiting
 }
 
 /// Removes what is not finished, and ends the process by the signal.

@@ -3,27 +3,15 @@
 use crate::process::Process;
 use jvmpi_cpu_timeout::CpuTimeout;
 use std::io::{self, Read, Write};
-use std::mem;
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest time that a call blocks. Between two calls the signal and the user's time are checked.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// Reads a time, which can be 0.
-///
-/// # Errors
-/// Returns an error if it is no number of seconds.
-pub fn seconds_or_never(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok();
-    let seconds = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "give a number of seconds".into())
-}
 
 /// Ends waits for a JVM: at a signal to this command, or when the time is over that the user has given.
 #[derive(Clone, Debug)]
@@ -107,18 +95,20 @@ impl Waiting {
         process: &Process,
         path: &Path,
     ) -> Result<io::Result<UnixStream>, String> {
+        let (sender, connected) = mpsc::channel();
+        let path = path.to_owned();
+        // The call waits without an end while the queue of the socket is full.
+        thread::spawn(move || sender.send(UnixStream::connect(path)));
         loop {
-            match connect_now(path) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.check(process)?;
-                    thread::sleep(LOOK);
-                }
-                result => return Ok(result),
+            match connected.recv_timeout(LOOK) {
+                Err(RecvTimeoutError::Timeout) => self.check(process)?,
+                Err(RecvTimeoutError::Disconnected) => return Err("the thread panicked".into()),
+                Ok(result) => return Ok(result),
             }
         }
     }
 
-    /// Sends a command and reads the answer to its end.
+    /// Sends a command and reads the answer to its end. A JVM sends no more than `most` bytes.
     ///
     /// # Errors
     /// Returns the reason if there is no answer or the wait is over.
@@ -127,9 +117,8 @@ impl Waiting {
         process: &Process,
         socket: &mut UnixStream,
         command: &[u8],
+        most: usize,
     ) -> Result<Vec<u8>, String> {
-        /// The maximum length of an answer; no JVM sends more.
-        const MOST: usize = 1 << 16;
         let failed = |error| format!("the JVM {process} has not answered: {error}");
         socket.set_read_timeout(Some(LOOK)).map_err(failed)?;
         socket.set_write_timeout(Some(LOOK)).map_err(failed)?;
@@ -142,7 +131,7 @@ impl Waiting {
                 Err(error) => return Err(failed(error)),
             }
         }
-        let (mut answer, mut part) = (Vec::new(), [0; 1024]);
+        let (mut answer, mut part) = (Vec::new(), [0; 1 << 14]);
         loop {
             self.check(process)?;
             match socket.read(&mut part) {
@@ -151,7 +140,7 @@ impl Waiting {
                 Err(error) if is_no_failure(&error) => {}
                 Err(error) => return Err(failed(error)),
             }
-            if answer.len() > MOST {
+            if answer.len() > most {
                 return Err(format!("the process that answers for the JVM {process} is not a JVM"));
             }
         }
@@ -164,37 +153,6 @@ fn is_no_failure(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
     )
-}
-
-/// Connects with a socket that listens; `WouldBlock` if its queue is full.
-fn connect_now(path: &Path) -> io::Result<UnixStream> {
-    // SAFETY: all bits zero are a valid address.
-    let mut address: libc::sockaddr_un = unsafe { mem::zeroed() };
-    let bytes = path.as_os_str().as_bytes();
-    if bytes.len() >= address.sun_path.len() {
-        // The standard library says so.
-        return UnixStream::connect(path);
-    }
-    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
-    for (place, byte) in address.sun_path.iter_mut().zip(bytes) {
-        *place = *byte as libc::c_char;
-    }
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: the call takes no pointers.
-    let number = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
-    if number < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new, and nobody else's.
-    let socket = unsafe { OwnedFd::from_raw_fd(number) };
-    let length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
-    // SAFETY: the address is a local and as long as that.
-    if unsafe { libc::connect(number, (&raw const address).cast(), length) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let stream = UnixStream::from(socket);
-    stream.set_nonblocking(false)?;
-    Ok(stream)
 }
 
 #[cfg(test)]
@@ -214,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_of_more_than_64_kib_is_refused() {
+    fn answer_that_is_too_long_is_refused() {
         const MOST: usize = 64 << 10;
         for (length, is_taken) in [(MOST, true), (MOST + 1, false), (100 * MOST, false)] {
             let (mut socket, mut peer) = UnixStream::pair().unwrap();
@@ -223,7 +181,7 @@ mod tests {
                 // Fails when the command takes no more.
                 let _ = peer.write_all(&vec![b'x'; length]);
             });
-            let answer = Waiting::default().ask(&Process::this(), &mut socket, b"load");
+            let answer = Waiting::default().ask(&Process::this(), &mut socket, b"load", MOST);
             assert_eq!(answer.is_ok(), is_taken, "{length} bytes");
             drop(socket);
             jvm.join().unwrap();

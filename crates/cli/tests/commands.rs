@@ -167,7 +167,9 @@ fn replay_blames_the_recording_for_its_word_size() {
     let directory = Directory::new("word-size");
     let agent = directory.library("libagent.so", AGENT);
     let text = if cfg!(target_pointer_width = "64") { b"word=4\n" } else { b"word=8\n" };
-    let numbers = [2, 7, crc32(text)].map(u32::to_le_bytes);
+    let mut checksum = flate2::Crc::new();
+    checksum.update(text);
+    let numbers = [2, 7, checksum.sum()].map(u32::to_le_bytes);
     let head = [&b"JVMPITRC"[..], numbers.as_flattened(), text].concat();
     let trace = directory.write("app.trace", &head);
     let output = jvmpi(&["replay", trace.to_str().unwrap(), agent.to_str().unwrap()]);
@@ -176,21 +178,43 @@ fn replay_blames_the_recording_for_its_word_size() {
 }
 
 #[test]
-fn program_without_dashes_before_it_gets_a_hint() {
-    let output = jvmpi(&["record", "-o", "x.svg", "java", "-version"]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = text(&output.stderr);
-    assert!(said.contains("tip: put `--` before the program, as in `-- java`"), "{said}");
+fn wrong_usage_gets_the_prefix_and_a_tip() {
+    for (arguments, tip) in [
+        (
+            &["record", "-o", "x.svg", "java", "-version"][..],
+            "put `--` before the program, as in `-- java`",
+        ),
+        (&["record", "--cpu", "--calls", "--", "java"], "one kind of time"),
+        (&["record", "--wall", "--cpu", "--", "java"], "one kind of time"),
+        (&["record", "--pid", "1", "--", "java"], "leave one out"),
+        (
+            &["record", "--alloc", "--exact", "--alloc-interval", "64k", "--", "java"],
+            "no interval between samples",
+        ),
+    ] {
+        let output = jvmpi(arguments);
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        assert!(said.starts_with("jvmpi: error: ") && said.contains("tip: "), "{said}");
+        assert!(said.contains(tip), "{said}");
+    }
+    assert!(
+        text(&jvmpi(&["record", "-V"]).stderr).starts_with("jvmpi: error: unexpected argument")
+    );
 }
 
-/// Returns the checksum of gzip.
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, byte: &u8| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-            (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
-        })
+#[test]
+fn file_that_is_not_named_replaces_no_other() {
+    let directory = Directory::new("unnamed");
+    let report = || {
+        let mut jvmpi = Command::new(env!("CARGO_BIN_EXE_jvmpi"));
+        let output = jvmpi.args(["report", FILE]).current_dir(&directory.0).output().unwrap();
+        text(&output.stderr).to_owned()
     };
-    !bytes.iter().fold(!0, step)
+    assert_eq!(report(), "jvmpi: report.html\n");
+    assert_eq!(report(), "jvmpi: report.2.html\n");
+    directory.write("report.3-2.html", b"");
+    assert_eq!(report(), "jvmpi: report.4.html\n");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The attributes of a process, by which stores find its profiles.
 
 use super::environment::{decoded, variable};
-use crate::process::{Process, end_of_options, host_name};
+use crate::process::{Process, host_name};
 use jvmpi_formats::profile::AttributeValue;
 use std::path::Path;
 
@@ -42,9 +42,10 @@ impl Labels {
         process: Option<&Process>,
         number: Option<u32>,
     ) -> Vec<(String, AttributeValue)> {
-        let arguments = process.map(Process::arguments).unwrap_or_default();
-        let name = name_of_program(&arguments).unwrap_or("unknown_service:java");
-        let mut all = vec![(SERVICE_NAME.to_owned(), AttributeValue::Text(name.to_owned()))];
+        let program = process.and_then(Process::program);
+        let name = program.as_deref().map(|name| name.strip_suffix(".jar").unwrap_or(name));
+        let name = name.unwrap_or("unknown_service:java").to_owned();
+        let mut all = vec![(SERVICE_NAME.to_owned(), AttributeValue::Text(name))];
         if let Some(host) = host_name().ok().filter(|name| !name.is_empty()) {
             all.push(("host.name".into(), AttributeValue::Text(host)));
         }
@@ -84,20 +85,6 @@ fn set<V>(all: &mut Vec<(String, V)>, key: &str, value: V) {
     }
 }
 
-/// Returns the name of the program that `java` runs: that of the JAR file, or the main class.
-fn name_of_program(arguments: &[String]) -> Option<&str> {
-    let mut rest = arguments[end_of_options(arguments)..].iter().map(String::as_str);
-    let (first, second) = (rest.next()?, rest.next());
-    match first {
-        "-jar" => {
-            let name = Path::new(second?).file_name()?.to_str()?;
-            Some(name.strip_suffix(".jar").unwrap_or(name))
-        }
-        "-m" | "--module" => second?.rsplit('/').next(),
-        main => Some(main).filter(|main| !main.is_empty()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,22 +94,6 @@ mod tests {
         match value {
             AttributeValue::Text(text) => Some(text.clone()),
             AttributeValue::Number(number) => Some(number.to_string()),
-        }
-    }
-
-    #[test]
-    fn command_line_names_the_service() {
-        for (line, name) in [
-            ("java -Xmx1g -jar /srv/shop-1.2.jar --port 80", Some("shop-1.2")),
-            ("java -cp a.jar:b.jar -Dx=y clojure.main script.clj", Some("clojure.main")),
-            ("java --module-path m --module app/org.app.Main", Some("org.app.Main")),
-            ("java @options -ea Main", Some("Main")),
-            ("java -version", None),
-            ("java -jar", None),
-            ("", None),
-        ] {
-            let arguments: Vec<_> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(name_of_program(&arguments), name, "{line}");
         }
     }
 

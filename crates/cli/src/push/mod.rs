@@ -9,6 +9,7 @@ mod requests;
 
 use crate::convert;
 use crate::failure::Failure;
+use crate::units;
 use client::Client;
 use destination::Destination;
 use jvmpi_formats::profile::{AttributeValue, Profile, Section, Time, Weight, printable};
@@ -40,8 +41,8 @@ pub struct Arguments {
     file: PathBuf,
     /// The store; by default the one in the environment
     url: Option<String>,
-    /// Time between the samples of FILE, in milliseconds: HPROF files do not have it
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Time between the samples of FILE, such as 10ms: HPROF files do not have it
+    #[arg(long, value_name = "TIME", value_parser = units::milliseconds)]
     interval: Option<u32>,
 }
 

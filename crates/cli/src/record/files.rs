@@ -4,8 +4,8 @@ use super::jvm::{Jvm, Recorded};
 use super::options::Arguments;
 use super::received::Received;
 use crate::convert::name_of;
-use crate::heap::HeapDump;
-use crate::output::{NewFile, Output};
+use crate::heap::DumpFile;
+use crate::output::{self, NewFile, Output};
 use jvmpi_formats::profile::{self, File, Format, Profile, Weight, printable};
 use jvmpi_report::Recording;
 use std::collections::BTreeMap;
@@ -14,9 +14,13 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The name that stands for standard output.
+const STANDARD_OUTPUT: &str = "-";
+
 /// The files that are to be written.
 pub struct Files {
-    path: PathBuf,
+    /// The first of them.
+    pub path: PathBuf,
     /// The output if it is no regular file.
     first: Option<NewFile>,
     /// The directory for heap dumps, if there are any.
@@ -30,8 +34,13 @@ pub struct Files {
 
 impl Files {
     pub fn create(arguments: &Arguments) -> Result<Self, String> {
-        let path = arguments.output.clone();
-        let format = Format::of_path(&path).map_err(|error| error.to_string())?;
+        let path = arguments.output();
+        let format = output::format_of(&path, arguments.format.as_deref())?;
+        if path == Path::new(STANDARD_OUTPUT) && arguments.heap && format != Format::Html {
+            return Err(
+                "--heap has a file of its own: name one with -o, or use --format html".into()
+            );
+        }
         let weight = arguments.weight()?;
         // A file is created again when it is written, so that nothing is left if this process is killed.
         let first = NewFile::create(&path)?;
@@ -41,6 +50,11 @@ impl Files {
         let heap_directory = arguments.heap.then(|| first.directory()).transpose()?;
         let first = Some(first).filter(NewFile::is_in_place);
         Ok(Self { path, saves: first.is_none(), first, heap_directory, output, cutoff })
+    }
+
+    /// Returns true if the profile goes to standard output.
+    pub fn is_standard_output(&self) -> bool {
+        self.path == Path::new(STANDARD_OUTPUT)
     }
 
     /// Replaces the file of a JVM by what it has sent, if it has recorded anything, so that there is a file if this
@@ -93,12 +107,20 @@ impl Files {
         let format = self.output.format;
         let (mut place, with_heap) = (self.first.take(), self.heap_directory.is_some());
         let mut without_heap = Vec::new();
-        for (number, Recorded { file, warnings, heap, .. }) in (1..).zip(&recorded) {
+        // There, another profile would have no beginning.
+        let most = if self.is_standard_output() { 1 } else { recorded.len() };
+        if most < recorded.len() {
+            let others = recorded.len() - most;
+            eprintln!(
+                "jvmpi: warning: {others} more JVMs were profiled: with -o FILE each has a file"
+            );
+        }
+        for (number, Recorded { file, warnings, heap, .. }) in (1..).zip(&recorded).take(most) {
             let path = nth(&self.path, number, format);
             let place = place.take().map_or_else(|| NewFile::create(&path), Ok)?;
             let heap = heap.as_ref().map_err(String::clone);
             let in_page = (with_heap && format == Format::Html)
-                .then(|| heap.clone().and_then(HeapDump::open));
+                .then(|| heap.clone().and_then(DumpFile::open));
             let in_file = (with_heap && format != Format::Html).then_some(heap);
             let objects = in_page.as_ref().and_then(|opened| opened.as_ref().ok());
             let said = place.finish(|out| {
@@ -107,9 +129,13 @@ impl Files {
             for line in said.iter().chain(warnings) {
                 eprintln!("jvmpi: warning: {}: {}", path.display(), printable(line));
             }
+            let name = if self.is_standard_output() {
+                "the profile".into()
+            } else {
+                path.display().to_string()
+            };
             eprintln!(
-                "jvmpi: {} {}{}{}",
-                path.display(),
+                "jvmpi: {name} {}{}{}",
                 summary(file, objects.is_some()),
                 estimated(about),
                 cut_off(file.profile())
@@ -159,11 +185,11 @@ fn beside(path: &Path, format: Format) -> PathBuf {
     path.with_file_name(format!("{stem}-heap{}", Format::Binary.extension()))
 }
 
-/// Splits a file name in front of its extension.
+/// Splits a file name in front of the extension of the format, if it has it.
 fn split(path: &Path, format: Format) -> (String, String) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.len() - format.extension().len();
-    let (stem, extension) = name.split_at_checked(stem).unwrap_or((&name, ""));
+    let end = name.to_ascii_lowercase().strip_suffix(format.extension()).map(str::len);
+    let (stem, extension) = name.split_at(end.unwrap_or(name.len()));
     (stem.to_owned(), extension.to_owned())
 }
 

@@ -2,7 +2,7 @@
 
 use super::received::Received;
 use crate::channel::Connection;
-use crate::heap::HeapDump;
+use crate::heap::DumpFile;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::File;
 use std::num::NonZeroU32;
@@ -23,7 +23,7 @@ pub struct Jvm {
     /// The reason why the data that it has sent is invalid.
     pub problem: Option<String>,
     /// Its heap dump, or the reason why there is none.
-    pub heap: Result<HeapDump, String>,
+    pub heap: Result<DumpFile, String>,
 }
 
 /// The least time between two snapshots, as a multiple of the time that a snapshot takes.
@@ -126,5 +126,5 @@ pub struct Recorded {
     /// The warnings about it.
     pub warnings: Vec<String>,
     /// The JVM's heap dump, or the reason why there is none.
-    pub heap: Result<HeapDump, String>,
+    pub heap: Result<DumpFile, String>,
 }

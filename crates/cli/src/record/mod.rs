@@ -13,19 +13,18 @@ use crate::about;
 use crate::agent::Agent;
 use crate::channel::Channel;
 use crate::failure::{Failure, NOT_STARTED};
-use crate::launch::{not_executed, with_jvm_option};
 use crate::process::Process;
 use crate::progress::Progress;
-use crate::signals;
 use crate::waiting::Waiting;
 use files::Files;
+pub use options::Arguments;
 use pushes::Pushes;
 use session::{Events, Session};
+use std::io;
 use std::num::NonZeroU32;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
-use target::Target;
-
-pub use options::Arguments;
+pub use target::Target;
 
 /// `jvmpi record`.
 pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -35,7 +34,7 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
              exact one, record the CPU alone"
         );
     }
-    run(arguments).map_err(|failure| match arguments.pid {
+    run(arguments).map_err(|failure| match &arguments.pid {
         Some(_) => failure,
         None => failure.or_status(NOT_STARTED),
     })
@@ -43,7 +42,7 @@ pub fn record(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let files = Files::create(arguments)?;
-    let process = arguments.pid.map(Process::jvm).transpose()?;
+    let process = arguments.pid.as_deref().map(Process::find).transpose()?;
     let waiting = match process {
         Some(_) => Waiting::for_at_most(arguments.duration, arguments.rewrites()),
         None => Waiting::default(),
@@ -53,26 +52,25 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let pushes = Pushes::new(&arguments.push, arguments.alloc_interval())?;
     let address = if process.is_some() { channel.options() } else { channel.option() };
     let agent = Agent::hprof(&format!("{},{address}", arguments.hprof_options()))?;
-    let (variable, secret) = channel.secret();
-    let secret = secret.to_owned();
+    let secret = channel.secret();
     let entrance = events.serve(channel);
-    let (target, mut about, progress);
-    if let Some(process) = process {
-        progress = Progress::line(format!("process {process}"));
-        progress.show_attaching(arguments.rewrites());
-        agent.attach(&process, &waiting)?;
-        about = about::of_process(&process);
-        target = Target::Process(process);
-    } else {
-        let option = agent.agentpath_option()?;
-        let mut program = with_jvm_option(&arguments.program, &option, &arguments.settings())?;
-        let program = signals::pass_to(program.env(variable, &secret)).spawn();
-        let program = program.map_err(|error| not_executed(&arguments.program[0], &error))?;
-        events.report_end(&program);
-        progress = Progress::title();
-        about = about::of_program(&arguments.program, program.id());
-        target = Target::Program(program, variable, secret);
-    }
+    let progress = process.as_ref().map(|process| Progress::line(format!("process {process}")));
+    progress.iter().for_each(|progress| progress.show_attaching(arguments.rewrites()));
+    let (settings, program) = (arguments.settings(), &arguments.program);
+    let target = Target::start(&agent, &settings, process, program, secret, &waiting, |program| {
+        if files.is_standard_output() {
+            program.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+        }
+        Ok(())
+    })?;
+    let progress = progress.unwrap_or_else(Progress::title);
+    let mut about = match &target {
+        Target::Process(process) => about::of_process(process),
+        Target::Program(started, ..) => {
+            events.report_end(started);
+            about::of_program(program, started.id())
+        }
+    };
     about.interval = arguments.sampling_interval();
     about.alloc_interval = arguments.alloc_interval().map(NonZeroU32::get);
 
@@ -80,5 +78,5 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     (session.pushes, session.progress) = (pushes, progress);
     session.every = arguments.every;
     session.run(arguments.duration)?;
-    session.finish(&entrance, &arguments.output)
+    session.finish(&entrance, arguments.open)
 }

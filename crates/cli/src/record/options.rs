@@ -1,7 +1,8 @@
 //! The options of `jvmpi record`, and those of HPROF that follow from them.
 
 use super::pushes::PushOptions;
-use crate::waiting::seconds_or_never;
+use crate::output;
+use crate::units;
 use clap::value_parser;
 use jvmpi_formats::hprof::options::sample;
 use jvmpi_formats::profile::{Format, Weight};
@@ -17,17 +18,19 @@ const OUTPUT: &str = "Output";
 
 /// Profile a Java program, from its start or while it runs
 ///
-/// The name of the file selects the format: .svg (a flame graph), .html (a report), .txt (HPROF text),
+/// The name of the file selects the format: .html (a report), .svg (a flame graph), .txt (HPROF text),
 /// .hprof (HPROF binary), .collapsed (one stack per line), .pb.gz (for pprof), .json (for speedscope) or .jfr (for
 /// JDK Mission Control and others).
 ///
 /// A program that jvmpi starts is profiled until it ends. Each of its JVMs gets a file of its own. The exit
 /// status is the program's, or 125 if there is no complete profile. With --pid, a running JVM is profiled
-/// until --duration is over or you press Ctrl-C. The JVM continues.
+/// until --duration is over or you press Ctrl-C. The JVM continues. With -o -, the profile goes to standard output,
+/// and the output of a started program to standard error.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
-    jvmpi record -o profile.svg -- java -jar app.jar\n  \
-    jvmpi record --alloc -o profile.html --pid 4711 --duration 30\n  \
+    jvmpi record --open -- java -jar app.jar\n  \
+    jvmpi record --alloc -o profile.svg --pid Tomcat --duration 30s\n  \
+    jvmpi record -o - --format collapsed --pid 4711 -d 1m\n  \
     jvmpi record --heap -o profile.html -- java -jar app.jar\n  \
     jvmpi record --push pyroscope+http://localhost:4040 -- java -jar app.jar\n  \
     jvmpi record --calls --setting 'exclude=java.*' -o calls.html -- ./gradlew run")]
@@ -55,17 +58,23 @@ pub struct Arguments {
     /// Also dump the heap at the end: into an .html report, or into NAME-heap.hprof next to other files
     #[arg(long, help_heading = WHAT)]
     pub heap: bool,
-    /// Output file
-    #[arg(short, long, value_name = "FILE", default_value = "profile.svg", help_heading = OUTPUT)]
-    pub output: PathBuf,
-    /// Stop after this many seconds; the program continues
-    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    /// Output file, - for standard output; by default profile.html, or another name if there is a file of this name
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    output: Option<PathBuf>,
+    /// Format of the output, whatever its name is: the ending of a name, such as collapsed
+    #[arg(long, help_heading = OUTPUT)]
+    pub format: Option<String>,
+    /// Show the file when it is written
+    #[arg(long, help_heading = OUTPUT)]
+    pub open: bool,
+    /// Stop after this time, such as 30s or 5m; the program continues
+    #[arg(short, long, value_name = "TIME", value_parser = units::seconds)]
     pub duration: Option<Duration>,
-    /// Save a snapshot every SECONDS, so that a killed JVM still leaves a profile; 0 for never
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds_or_never, help_heading = OUTPUT)]
+    /// Save a snapshot each time this is over, so that a killed JVM still leaves a profile; 0 for never
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = units::seconds_or_never, help_heading = OUTPUT)]
     pub every: Duration,
-    /// Time between samples, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..), help_heading = HOW)]
+    /// Time between samples
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = units::milliseconds, help_heading = HOW)]
     pub interval: u32,
     /// Mean number of allocated bytes between two samples of --alloc, such as 64k or 1m
     #[arg(long, value_name = "SIZE", requires = "alloc", default_value = "512k", value_parser = sample, help_heading = HOW)]
@@ -86,23 +95,16 @@ pub struct Arguments {
     #[arg(long, value_parser = Weight::ALL.map(Weight::name), help_heading = OUTPUT)]
     pub weight: Option<String>,
     /// Setting of libjvmpi.so, for example exclude=java.*; can be given several times
-    #[arg(long = "setting", value_name = "KEY=VALUE", conflicts_with = "pid", help_heading = HOW)]
+    #[arg(long = "setting", value_name = "KEY=VALUE", help_heading = HOW)]
     pub settings: Vec<String>,
-    /// Profile the running JVM with this process ID
-    #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
-    pub pid: Option<libc::pid_t>,
+    /// Profile this running JVM: its process ID, or a part of its main class or JAR file
+    #[arg(short, long)]
+    pub pid: Option<String>,
     #[command(flatten)]
     pub push: PushOptions,
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "pid", conflicts_with = "pid")]
     pub program: Vec<OsString>,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    match seconds_or_never(text)? {
-        Duration::ZERO => Err("give a number of seconds greater than 0".into()),
-        time => Ok(time),
-    }
 }
 
 fn share(text: &str) -> Result<f32, String> {
@@ -121,6 +123,12 @@ const ALLOC_DEPTH: u16 = 128;
 const EXACT_DEPTH: u16 = 16;
 
 impl Arguments {
+    /// Returns the output file, whose format is the named one if there is no other.
+    pub fn output(&self) -> PathBuf {
+        let extension = self.format.as_ref().map_or(".html".into(), |format| format!(".{format}"));
+        output::named(&self.output, "profile", &extension)
+    }
+
     /// Returns true if HPROF makes an attached JVM rewrite its classes.
     pub fn rewrites(&self) -> bool {
         self.calls || self.exact
@@ -137,9 +145,10 @@ impl Arguments {
         Ok(self.weight.as_deref().map(str::parse).transpose()?.or(usual))
     }
 
-    /// Returns the settings of libjvmpi.so. The user's settings override the others.
+    /// Returns the settings of libjvmpi.so. The user's settings override the others. A running JVM may have loaded it
+    /// with others, and gets the user's alone.
     pub fn settings(&self) -> Vec<String> {
-        let of_locks = self.locks.then(|| "park=monitor".to_owned());
+        let of_locks = (self.locks && self.pid.is_none()).then(|| "park=monitor".to_owned());
         of_locks.into_iter().chain(self.settings.iter().cloned()).collect()
     }
 

@@ -45,7 +45,7 @@ impl Pushes {
         let Self { push, sample, attributes } = self;
         // Found out while the JVM is there.
         let attributes = attributes.entry(number).or_insert_with(|| {
-            push.labels.of_jvm(target.process(received).ok().as_ref(), received.process())
+            push.labels.of_jvm(target.process(received.process()).ok().as_ref(), received.process())
         });
         let added = received.next_part(*sample, |part| push.add(part, attributes));
         if let Some(Err(why)) = added {

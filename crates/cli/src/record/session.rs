@@ -6,6 +6,7 @@ use super::pushes::Pushes;
 use super::target::Target;
 use crate::channel::{self, Channel, Entrance};
 use crate::failure::Failure;
+use crate::output;
 use crate::process::Process;
 use crate::progress::Progress;
 use crate::signals::{self, Signal};
@@ -210,12 +211,12 @@ impl Session {
         self.progress = Progress::None;
     }
 
-    /// Ends the recording and writes the files; `output` is the first. Returns the exit status of the program, which
-    /// continues after its profile and is waited for.
+    /// Ends the recording, writes the files, and shows the first if `opens` is true. Returns the exit status of the
+    /// program, which continues after its profile and is waited for.
     ///
     /// # Errors
     /// Returns one line if there is no complete profile.
-    pub fn finish(mut self, entrance: &Entrance, output: &Path) -> Result<ExitCode, Failure> {
+    pub fn finish(mut self, entrance: &Entrance, opens: bool) -> Result<ExitCode, Failure> {
         let stopped = self.catch_up(entrance).map(|()| self.stop());
         self.about.duration = self.started.elapsed();
         // A JVM at its end sends another last dump than one that is stopped.
@@ -225,7 +226,9 @@ impl Session {
             && !self.jvms.values().any(exits);
         let jvms = mem::take(&mut self.jvms);
         let written = stopped.and_then(|()| self.files.write(jvms, &self.about));
-        self.finish_pushes(written.is_ok().then_some(output));
+        let first = self.files.path.clone();
+        output::show(&first, opens && written.is_ok() && !self.files.is_standard_output());
+        self.finish_pushes(written.is_ok().then_some(&first));
         while let (Target::Program(..), None) = (&self.target, self.ended) {
             self.next(None);
         }

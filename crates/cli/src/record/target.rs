@@ -1,13 +1,19 @@
 //! The subject of a recording.
 
 use super::received::Received;
-use crate::attach::Objects;
-use crate::heap::HeapDump;
+use crate::agent::Agent;
+use crate::attach::Dump;
+use crate::failure::Failure;
+use crate::heap::DumpFile;
+use crate::launch::{not_executed, with_jvm_option};
 use crate::process::Process;
+use crate::signals;
 use crate::waiting::Waiting;
 use jvmpi_formats::profile::DumpKind;
+use std::ffi::OsString;
+use std::io;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 
 /// The subject of a recording.
 pub enum Target {
@@ -18,16 +24,41 @@ pub enum Target {
 }
 
 impl Target {
-    /// Returns the process of the JVM that has sent this.
+    /// Loads the agent into the process if there is one, or starts the program with it. `adapt` changes how the program
+    /// is started.
+    ///
+    /// # Errors
+    /// Returns the reason why the agent is not loaded or the program not started.
+    pub fn start(
+        agent: &Agent,
+        settings: &[String],
+        process: Option<Process>,
+        program: &[OsString],
+        (variable, secret): (&'static str, String),
+        waiting: &Waiting,
+        adapt: impl FnOnce(&mut Command) -> io::Result<()>,
+    ) -> Result<Self, Failure> {
+        if let Some(process) = process {
+            agent.attach(settings, &process, waiting)?;
+            return Ok(Self::Process(process));
+        }
+        let mut command = with_jvm_option(program, &agent.agentpath_option()?, settings)?;
+        let started = adapt(command.env(variable, &secret))
+            .and_then(|()| signals::pass_to(&mut command).spawn());
+        let started = started.map_err(|error| not_executed(&program[0], &error))?;
+        Ok(Self::Program(started, variable, secret))
+    }
+
+    /// Returns the process of a JVM, given by the number that it has in its own namespace.
     ///
     /// # Errors
     /// Returns the reason if it is unknown.
-    pub fn process(&self, received: &Received) -> Result<Process, String> {
+    pub fn process(&self, number: Option<u32>) -> Result<Process, String> {
         let (name, value) = match self {
             Self::Process(process) => return Ok(process.clone()),
             Self::Program(_, name, value) => (name, value),
         };
-        let number = received.process().and_then(|number| number.try_into().ok());
+        let number = number.and_then(|number| number.try_into().ok());
         let process = Process::jvm(number.ok_or("the JVM has no process number")?)?;
         if process.has_variable(name, value) {
             return Ok(process);
@@ -46,15 +77,15 @@ impl Target {
         received: &Received,
         directory: &Path,
         waiting: &Waiting,
-    ) -> Result<HeapDump, String> {
+    ) -> Result<DumpFile, String> {
         // A collection at the end of a JVM can hang: some collectors have stopped by then.
         let objects = match received.last() {
-            Some(DumpKind::AtExit) => Objects::All,
-            Some(_) => Objects::Live,
+            Some(DumpKind::AtExit) => Dump::AllObjects,
+            Some(_) => Dump::LiveObjects,
             None => return Err("the JVM exited before its heap could be dumped".into()),
         };
-        let process = self.process(received)?;
+        let process = self.process(received.process())?;
         process.is_alive()?;
-        HeapDump::of(&process, objects, directory, &waiting.renewed())
+        DumpFile::of(&process, objects, directory, &waiting.renewed())
     }
 }

@@ -5,56 +5,79 @@ mod table;
 
 use crate::agent::Agent;
 use crate::channel::{self, Channel, Connection};
-use crate::failure::Failure;
+use crate::failure::{Failure, NOT_STARTED};
 use crate::process::Process;
+use crate::record::Target;
 use crate::signals;
+use crate::units;
 use crate::waiting::Waiting;
-use clap::value_parser;
+use crossterm::event::KeyCode;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::{Section, StreamEvent, StreamReader};
-use screen::{Key, Screen};
+use screen::{HELP, QUIT, Screen};
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
+use std::os::fd::AsFd;
+use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use table::{Order, Table};
+use table::{Of, Table, View};
 
-/// Show the hottest methods of a running JVM, live
+/// Show the hottest methods of a JVM, live
 ///
-/// On a terminal, the table is refreshed until you press q or Ctrl-C. Otherwise it is printed repeatedly.
-/// The program continues.
+/// On a terminal, the table is refreshed until you press q or Ctrl-C; ? shows the other keys. Otherwise it is printed
+/// repeatedly. A running program continues. A program that jvmpi starts has no terminal, and is ended at the end; of
+/// several JVMs, the last that has started is shown.
 #[derive(clap::Args)]
-#[command(after_help = "Example: jvmpi top --pid 4711")]
+#[command(
+    after_help = "Examples:\n  jvmpi top --pid Tomcat\n  jvmpi top --wall -- java -jar app.jar"
+)]
+#[command(override_usage = "jvmpi top [OPTIONS] --pid PID\n       \
+                            jvmpi top [OPTIONS] -- PROGRAM...")]
 pub struct Arguments {
-    /// Process ID of the JVM
-    #[arg(short, long, value_parser = value_parser!(libc::pid_t).range(1..))]
-    pid: libc::pid_t,
+    /// The running JVM: its process ID, or a part of its main class or JAR file
+    #[arg(short, long)]
+    pid: Option<String>,
+    /// Show elapsed time, also of waiting threads, instead of CPU time
+    #[arg(long)]
+    wall: bool,
     /// Print the table once, also on a terminal
     #[arg(long)]
     once: bool,
     /// Number of methods to show; on a terminal, as many as fit
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
     lines: usize,
-    /// Time between samples, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 10, value_parser = value_parser!(u32).range(1..))]
+    /// Time between samples
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = units::milliseconds)]
     interval: u32,
-    /// Time between tables, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = value_parser!(u64).range(1..))]
-    every: u64,
+    /// Time between tables
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::seconds)]
+    every: Duration,
+    /// The program and its arguments
+    #[arg(last = true, required_unless_present = "pid", conflicts_with = "pid")]
+    program: Vec<OsString>,
 }
 
 /// The events while a table is shown.
 #[derive(Debug)]
 enum Event {
     Channel(channel::Event),
-    Key(Key),
+    /// None if the terminal has another size.
+    Key(Option<KeyCode>),
     /// The user wants it to end.
     Signal,
 }
 
 /// `jvmpi top`.
 pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let process = Process::jvm(arguments.pid)?;
+    run(arguments).map_err(|failure| match &arguments.pid {
+        Some(_) => failure,
+        None => failure.or_status(NOT_STARTED),
+    })
+}
+
+fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let process = arguments.pid.as_deref().map(Process::find).transpose()?;
     // Senders wait when the queue is full.
     let (sender, events) = mpsc::sync_channel(64);
     let to = sender.clone();
@@ -65,115 +88,252 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
         // No thread receives any more when the command ends.
         let _ = to.send(Event::Signal);
     });
-    let channel = Channel::open(Some(&process))?;
+    let channel = Channel::open(process.as_ref())?;
+    let address = if process.is_some() { channel.options() } else { channel.option() };
     let agent = Agent::hprof(&format!(
-        "cpu=samples,interval={},depth=512,cutoff=0,doe=n,verbose=n,{}",
+        "cpu={},interval={},depth=512,thread=y,cutoff=0,doe=n,verbose=n,{address}",
+        if arguments.wall { "wall" } else { "samples" },
         arguments.interval,
-        channel.options()
     ))?;
+    let secret = channel.secret();
     let to = sender.clone();
     channel.serve(move |event| {
         let _ = to.send(Event::Channel(event));
     });
-    agent.attach(&process, &waiting)?;
-
+    let is_live = !arguments.once && io::stdout().is_terminal();
+    let program = &arguments.program;
+    let target = Target::start(&agent, &[], process, program, secret, &waiting, |program| {
+        if is_live {
+            program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        } else {
+            program.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+        }
+        Ok(())
+    })?;
     let open = move |key| {
         let _ = sender.send(Event::Key(key));
     };
-    let is_shown_live = !arguments.once && io::stdout().is_terminal();
-    let screen = is_shown_live.then(|| Screen::open(open)).transpose()?;
-    let (stream, table, started) = (StreamReader::default(), Table::default(), Instant::now());
-    let (connection, order) = (None, Order::Own);
-    let top = Top { arguments, screen, events, connection, stream, table, order, started };
+    let screen = is_live.then(|| Screen::open(open)).transpose()?;
+    let top = Top {
+        arguments,
+        target,
+        screen,
+        events,
+        jvm: None,
+        view: View::default(),
+        is_typing: false,
+        shows_help: false,
+        started: Instant::now(),
+    };
     Ok(top.run()?)
 }
 
 struct Top<'a> {
     arguments: &'a Arguments,
+    target: Target,
     /// The terminal. Without it, tables are printed as lines.
     screen: Option<Screen>,
     events: Receiver<Event>,
-    /// The connection of the JVM, with its number.
-    connection: Option<(usize, Connection)>,
+    /// The JVM that is shown.
+    jvm: Option<Jvm>,
+    view: View,
+    /// True while the user types the filter.
+    is_typing: bool,
+    shows_help: bool,
+    started: Instant,
+}
+
+/// A JVM, by its connection.
+struct Jvm {
+    number: usize,
+    connection: Connection,
     stream: StreamReader,
     table: Table,
-    order: Order,
-    started: Instant,
+    process: Option<Process>,
+    /// When its CPU times were read, and these.
+    read: (Instant, (f64, f64)),
+    /// The share of a processor that the process and its collector had since the time before.
+    shares: (f64, f64),
+}
+
+impl Jvm {
+    fn new(number: usize, connection: Connection) -> Self {
+        Self {
+            number,
+            connection,
+            stream: StreamReader::default(),
+            table: Table::default(),
+            process: None,
+            read: (Instant::now(), (0.0, 0.0)),
+            shares: (0.0, 0.0),
+        }
+    }
+
+    fn look_at_process(&mut self, target: &Target) {
+        let is_first = self.process.is_none();
+        self.process = self.process.take().or_else(|| target.process(self.stream.process()).ok());
+        let Some(process) = &self.process else { return };
+        let (now, times) = (Instant::now(), process.cpu_times());
+        let (then, before) = std::mem::replace(&mut self.read, (now, times));
+        let elapsed = (now - then).as_secs_f64();
+        if !is_first && elapsed > 0.0 {
+            self.shares = ((times.0 - before.0) / elapsed, (times.1 - before.1).max(0.0) / elapsed);
+        }
+    }
 }
 
 impl Top<'_> {
     fn run(mut self) -> Result<ExitCode, String> {
-        let every = Duration::from_secs(self.arguments.every);
+        let result = self.watch();
+        if let Some(jvm) = &mut self.jvm {
+            jvm.connection.send(Command::Stop { dump: false });
+        }
+        // Before anything is printed.
+        self.screen = None;
+        if let Target::Program(program, ..) = &mut self.target
+            && program.try_wait().is_ok_and(|status| status.is_none())
+        {
+            let number = program.id().try_into().unwrap_or(libc::pid_t::MAX);
+            // SAFETY: kill has no precondition, and the program was not waited for, so the number is its.
+            unsafe { libc::kill(number, libc::SIGTERM) };
+            let _ = program.wait();
+        }
+        result
+    }
+
+    /// Shows tables until the user wants no more, or the program ends.
+    fn watch(&mut self) -> Result<ExitCode, String> {
+        let every = self.arguments.every;
         let mut next = Instant::now() + every;
         loop {
             let left = next.saturating_duration_since(Instant::now());
             match self.events.recv_timeout(left) {
                 Err(RecvTimeoutError::Timeout) => {
                     next += every;
-                    if let Some((_, connection)) = &mut self.connection {
-                        connection.send(Command::Snapshot);
+                    if let Some(jvm) = &mut self.jvm {
+                        jvm.connection.send(Command::Snapshot);
                     }
                 }
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) | Ok(Event::Signal) => break,
                 Ok(Event::Channel(channel::Event::Connected(number, connection))) => {
-                    self.connection = Some((number, connection));
+                    let mut jvm = Jvm::new(number, connection);
+                    jvm.look_at_process(&self.target);
+                    self.jvm = Some(jvm);
                 }
-                Ok(Event::Channel(channel::Event::Received(_, bytes))) => {
-                    let mut newest = None;
-                    self.stream.take(&bytes, |told| {
-                        if let StreamEvent::Dump(sections, _) = told {
-                            newest = Some(sections);
-                        }
-                    })?;
-                    let samples = newest.iter().flatten().find_map(|section| match section {
-                        Section::CpuSamples(samples) => Some(&samples.rows),
-                        _ => None,
-                    });
-                    if let Some(samples) = samples {
-                        self.table.look(self.stream.profile(), samples, self.order);
-                        self.show()?;
-                        if self.arguments.once {
-                            break;
-                        }
+                Ok(Event::Channel(channel::Event::Received(number, bytes))) => {
+                    if self.take(number, &bytes)? && self.arguments.once {
+                        break;
                     }
                 }
-                Ok(Event::Channel(channel::Event::Closed(number)))
-                    if self.connection.as_ref().is_some_and(|(ours, _)| *ours == number) =>
-                {
-                    drop(self.screen);
-                    return Err(format!("process {} has ended", self.arguments.pid));
+                Ok(Event::Channel(channel::Event::Closed(number))) => {
+                    let is_shown = self.jvm.as_ref().is_some_and(|jvm| jvm.number == number);
+                    if is_shown && let Target::Process(process) = &self.target {
+                        return Err(format!("process {process} has ended"));
+                    }
                 }
                 Ok(Event::Channel(_)) => {}
-                Ok(Event::Key(Key::Quit) | Event::Signal) => break,
-                Ok(Event::Key(Key::Order(order))) => {
-                    self.order = order;
-                    self.table.sort(order);
-                    self.show()?;
-                }
-                Ok(Event::Key(Key::Redraw)) => self.show()?,
+                Ok(Event::Key(Some(key))) if self.obey(key) => break,
+                Ok(Event::Key(_)) => self.show()?,
             }
-        }
-        if let Some((_, connection)) = &mut self.connection {
-            connection.send(Command::Stop { dump: false });
+            if let Target::Program(program, ..) = &mut self.target
+                && let Ok(Some(status)) = program.try_wait()
+            {
+                return if status.success() {
+                    Ok(ExitCode::SUCCESS)
+                } else {
+                    Ok(ExitCode::FAILURE)
+                };
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn show(&mut self) -> Result<(), String> {
-        let Table { all, new, .. } = self.table;
-        let seconds = self.started.elapsed().as_secs();
-        let head = format!(
-            "process {}  {seconds} s  {all} samples, {new} in the last {} s",
-            self.arguments.pid, self.arguments.every
-        );
-        match &mut self.screen {
-            Some(screen) => screen.show(&head, |lines| self.table.lines(lines)),
-            None => {
-                let mut out = io::stdout().lock();
-                let lines = self.table.lines(self.arguments.lines).join("\n");
-                writeln!(out, "{head}\n{lines}\n").and_then(|()| out.flush())
+    /// Takes the bytes of a JVM. Returns true if a table has been shown.
+    fn take(&mut self, number: usize, bytes: &[u8]) -> Result<bool, String> {
+        let Some(jvm) = self.jvm.as_mut().filter(|jvm| jvm.number == number) else {
+            return Ok(false);
+        };
+        let mut newest = None;
+        jvm.stream.take(bytes, |told| {
+            if let StreamEvent::Dump(sections, _) = told {
+                newest = Some(sections);
             }
+        })?;
+        let samples = newest.iter().flatten().find_map(|section| match section {
+            Section::CpuSamples(samples) => Some(&samples.rows),
+            _ => None,
+        });
+        let Some(samples) = samples else { return Ok(false) };
+        jvm.table.look(samples);
+        jvm.look_at_process(&self.target);
+        // A program that has just been started has none.
+        let is_starting = jvm.table.new == 0 && matches!(self.target, Target::Program(..));
+        if is_starting && self.arguments.once {
+            return Ok(false);
         }
-        .map_err(|error| error.to_string())
+        self.show()?;
+        Ok(true)
+    }
+
+    /// Does what a key means. Returns true if it is to end.
+    fn obey(&mut self, key: KeyCode) -> bool {
+        let (view, page) = (&mut self.view, Screen::rows());
+        match key {
+            QUIT => return true,
+            KeyCode::Esc if self.is_typing || !view.filter.is_empty() => {
+                view.filter.clear();
+                self.is_typing = false;
+            }
+            KeyCode::Enter => self.is_typing = false,
+            KeyCode::Backspace if self.is_typing => drop(view.filter.pop()),
+            KeyCode::Char(typed) if self.is_typing => view.filter.push(typed),
+            KeyCode::Char('q') | KeyCode::Esc => return true,
+            KeyCode::Char('?') => self.shows_help = !self.shows_help,
+            KeyCode::Char('/') => self.is_typing = true,
+            KeyCode::Char('s') => view.by_total = false,
+            KeyCode::Char('t') => view.by_total = true,
+            KeyCode::Char('m') => view.of = Of::Methods,
+            KeyCode::Char('l') => view.of = Of::Lines,
+            KeyCode::Char('h') => view.of = Of::Threads,
+            KeyCode::Up => view.above = view.above.saturating_sub(1),
+            KeyCode::Down => view.above += 1,
+            KeyCode::PageUp => view.above = view.above.saturating_sub(page),
+            KeyCode::PageDown => view.above += page,
+            KeyCode::Home => view.above = 0,
+            _ => {}
+        }
+        false
+    }
+
+    fn show(&mut self) -> Result<(), String> {
+        let Some(jvm) = &mut self.jvm else { return Ok(()) };
+        jvm.table.arrange(jvm.stream.profile(), &self.view);
+        let Table { all, new, .. } = jvm.table;
+        let (cpu, gc) = (100.0 * jvm.shares.0, 100.0 * jvm.shares.1);
+        let process = jvm.process.as_ref().map(ToString::to_string).unwrap_or_default();
+        let (seconds, every) = (self.started.elapsed().as_secs(), self.arguments.every);
+        let head = format!(
+            "process {process}  {seconds} s  CPU {cpu:.0}%  GC {gc:.0}%  {all} samples, {new} in the last {every:?}"
+        );
+        let Some(screen) = &mut self.screen else {
+            let lines = jvm.table.lines(&self.view, self.arguments.lines).join("\n");
+            let mut out = io::stdout().lock();
+            let printed = writeln!(out, "{head}\n{lines}\n").and_then(|()| out.flush());
+            return printed.map_err(|error| error.to_string());
+        };
+        let rows = Screen::rows();
+        self.view.above = self.view.above.min(jvm.table.len().saturating_sub(rows));
+        let mut all = vec![head];
+        if self.shows_help {
+            all.extend(HELP.iter().map(ToString::to_string));
+        } else {
+            all.extend(jvm.table.lines(&self.view, rows));
+        }
+        let foot = match (self.is_typing, self.view.filter.as_str()) {
+            (true, filter) => format!("filter: {filter}_"),
+            (false, "") => "?: help   /: filter   s: by self   t: by total   q: quit".to_owned(),
+            (false, filter) => format!("filter: {filter} (Esc: all)   ?: help   q: quit"),
+        };
+        screen.show(all, foot).map_err(|error| error.to_string())
     }
 }

@@ -1,98 +1,137 @@
-//! The hottest methods.
+//! The hottest methods, lines or threads.
 
-use jvmpi_formats::profile::{CpuSample, Frame, MethodId, Profile, TraceSerial, printable};
-use std::collections::HashMap;
+use jvmpi_formats::profile::{
+    CpuSample, Line, Method, NameId, Profile, TraceSerial, printable, without_address,
+};
+use std::collections::{HashMap, HashSet};
 
-/// The numbers of samples that found each method, since the last look and in all.
+/// The numbers of samples of each trace, since the last look and in all.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// The samples of each trace at the last look.
-    before: HashMap<TraceSerial, u64>,
-    /// All samples, and those since the look before.
+    traces: HashMap<TraceSerial, Samples>,
+    /// All samples.
     pub all: u64,
     /// The samples since the look before.
     pub new: u64,
-    /// The methods, hottest first.
-    pub rows: Vec<Row>,
+    /// The rows, hottest first.
+    rows: Vec<Row>,
 }
 
-/// A method. The first two numbers are of the time since the last look.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+#[derive(Clone, Copy, Debug, Default)]
+struct Samples {
+    all: u64,
+    /// Since the look before.
+    new: u64,
+}
+
+/// A method, a line or a thread. The first two numbers are of the time since the last look.
+#[derive(Clone, Debug, Default)]
+struct Row {
     /// The samples in which it was executed.
-    pub own: u64,
+    own: u64,
     /// The samples in which it was executed or had called what was.
-    pub total: u64,
+    total: u64,
     /// The samples in which it was executed, since the beginning.
-    pub own_in_all: u64,
-    /// With its class.
-    pub name: String,
+    own_in_all: u64,
+    name: String,
 }
 
-/// The order of the methods.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// By the time that they have consumed themselves.
-    Own,
-    /// By that time and the time of the methods they called.
-    Total,
+/// The rows that the user wants to see.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// What a row is.
+    pub of: Of,
+    /// True for the order by total time, false for the order by own time.
+    pub by_total: bool,
+    /// A part of the names, in capitals or not.
+    pub filter: String,
+    /// The number of rows that are above the screen.
+    pub above: usize,
 }
+
+/// What a row is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Of {
+    #[default]
+    Methods,
+    Lines,
+    Threads,
+}
+
+/// What distinguishes rows: the name as it is shown, and the descriptor of the method, which is shown if there are others
+/// of the same name.
+type Key<'a> = (String, &'a str);
 
 impl Table {
     /// Takes note of the samples of now.
-    pub fn look(&mut self, profile: &Profile, samples: &[CpuSample], order: Order) {
-        let mut methods: HashMap<MethodId, Row> = HashMap::new();
-        let (mut all, mut new) = (0, 0);
-        let mut before = HashMap::new();
+    pub fn look(&mut self, samples: &[CpuSample]) {
+        let before = std::mem::take(&mut self.traces);
         for sample in samples {
-            let frames = profile.traces.frames_of(sample.trace);
-            let mut stack = frames.iter().filter_map(|id| profile.frames.get(id));
-            let mut stack: Vec<_> = stack.by_ref().map(|Frame { method, .. }| method).collect();
-            let since =
-                sample.samples.saturating_sub(self.before.get(&sample.trace).copied().unwrap_or(0));
-            before.insert(sample.trace, sample.samples);
-            all += sample.samples;
-            new += since;
+            let then = before.get(&sample.trace).map_or(0, |samples| samples.all);
+            let new = sample.samples.saturating_sub(then);
+            self.traces.insert(sample.trace, Samples { all: sample.samples, new });
+        }
+        self.all = self.traces.values().map(|samples| samples.all).sum();
+        self.new = self.traces.values().map(|samples| samples.new).sum();
+    }
+
+    /// Makes the rows of a view.
+    pub fn arrange(&mut self, profile: &Profile, view: &View) {
+        let mut rows: HashMap<Key<'_>, Row> = HashMap::new();
+        for (trace, samples) in &self.traces {
+            let mut stack = keys(profile, *trace, view.of);
             if let Some(innermost) = stack.first() {
-                let row = methods.entry(*innermost).or_default();
-                row.own += since;
-                row.own_in_all += sample.samples;
+                let row = rows.entry(innermost.clone()).or_default();
+                row.own += samples.new;
+                row.own_in_all += samples.all;
             }
             // A method that calls itself counts once.
             stack.sort();
             stack.dedup();
-            for method in stack {
-                methods.entry(method).or_default().total += since;
+            for key in stack {
+                rows.entry(key).or_default().total += samples.new;
             }
         }
-        (self.before, self.all, self.new) = (before, all, new);
-        self.rows =
-            methods.into_iter().map(|(id, row)| Row { name: name(profile, id), ..row }).collect();
-        self.sort(order);
-    }
-
-    /// Changes the order.
-    pub fn sort(&mut self, order: Order) {
-        self.rows.sort_by(|a, b| {
-            let (first, second) = match order {
-                Order::Own => ((b.own, b.total), (a.own, a.total)),
-                Order::Total => ((b.total, b.own), (a.total, a.own)),
-            };
-            first
-                .cmp(&second)
-                .then(b.own_in_all.cmp(&a.own_in_all))
-                .then_with(|| a.name.cmp(&b.name))
+        let (mut names, mut overloaded) = (HashSet::new(), HashSet::new());
+        for (name, _) in rows.keys() {
+            if !names.insert(name.as_str()) {
+                overloaded.insert(name.clone());
+            }
+        }
+        drop(names);
+        let named = rows.into_iter().map(|((name, descriptor), row)| {
+            let parameters = overloaded.contains(&name).then(|| parameters(descriptor));
+            let name = format!("{name}{}", parameters.unwrap_or_default());
+            Row { name: printable(&name).into_owned(), ..row }
+        });
+        let filter = view.filter.to_lowercase();
+        let is_wanted = |row: &Row| row.total > 0 && row.name.to_lowercase().contains(&filter);
+        self.rows = named.filter(is_wanted).collect();
+        self.rows.sort_by_cached_key(|row| {
+            let (own, total) = (u64::MAX - row.own, u64::MAX - row.total);
+            let first = if view.by_total { (total, own) } else { (own, total) };
+            (first, u64::MAX - row.own_in_all, row.name.clone())
         });
     }
 
-    /// Returns the table as text, with at most `most` methods. They are the methods found on a stack
-    /// since the last look, or ever if it is the first.
-    pub fn lines(&self, most: usize) -> Vec<String> {
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns the heading and at most `most` rows as text. They are what was found on a stack since the last look, or
+    /// ever if it is the first.
+    pub fn lines(&self, view: &View, most: usize) -> Vec<String> {
         let share = |part: u64, of: u64| {
             if of == 0 { 0.0 } else { 100.0 * part as f64 / of as f64 }
         };
-        let mut lines = vec!["   self   total  so far  method".to_owned()];
-        lines.extend(self.rows.iter().filter(|row| row.total > 0).take(most).map(|row| {
+        let what = match view.of {
+            Of::Methods => "method",
+            Of::Lines => "line",
+            Of::Threads => "thread",
+        };
+        let mut lines = vec![format!("   self   total  so far  {what}")];
+        lines.extend(self.rows.iter().skip(view.above).take(most).map(|row| {
             let (own, total) = (share(row.own, self.new), share(row.total, self.new));
             let so_far = share(row.own_in_all, self.all);
             format!("{own:6.1}% {total:6.1}% {so_far:6.1}%  {}", row.name)
@@ -101,54 +140,159 @@ impl Table {
     }
 }
 
-fn name(profile: &Profile, id: MethodId) -> String {
-    let method = profile.methods.get(id).unwrap_or_default();
-    printable(&profile.qualified(method)).into_owned()
+/// Returns what a trace adds to, the innermost first.
+fn keys(profile: &Profile, trace: TraceSerial, of: Of) -> Vec<Key<'_>> {
+    // Samples of elapsed time begin with the state of the thread.
+    let state = profile.state_of(trace).map(|(_, stack)| profile.traces.path(stack));
+    let frames = state.unwrap_or_else(|| profile.traces.frames_of(trace));
+    if of == Of::Threads {
+        let thread = profile.traces.get(trace).and_then(|trace| profile.threads.get(&trace.thread));
+        if let Some(thread) = thread {
+            return vec![(profile.names.get(thread.name).to_owned(), "")];
+        }
+        // Time of the VM's own threads is one frame.
+        let outermost = frames.iter().last().and_then(|frame| profile.frame(frame));
+        return outermost.map(|(_, method)| (name(profile, method), "")).into_iter().collect();
+    }
+    let keys = frames.iter().filter_map(|frame| {
+        let (frame, method) = profile.frame(frame)?;
+        let name = name(profile, method);
+        match frame.line {
+            Line::Number(line) if of == Of::Lines => Some((format!("{name}:{line}"), "")),
+            _ => Some((name, profile.names.get(method.signature))),
+        }
+    });
+    keys.collect()
+}
+
+/// Returns the name of a method with its class. Those of hidden classes are the same in each run.
+fn name(profile: &Profile, method: Method) -> String {
+    let class = without_address(profile.names.get(method.class));
+    let name = profile.names.get(method.name);
+    if method.class == NameId::EMPTY { name.to_owned() } else { format!("{class}.{name}") }
+}
+
+/// Returns the parameters of a method as in Java, without packages: `(int, String[])` for `(I[Ljava/lang/String;)V`.
+fn parameters(descriptor: &str) -> String {
+    let inside = descriptor.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    let Some((mut rest, _)) = inside else { return descriptor.to_owned() };
+    let mut all = Vec::new();
+    while let Some(kind) = rest.trim_start_matches('[').chars().next() {
+        let dimensions = rest.len() - rest.trim_start_matches('[').len();
+        let (name, length) = match kind {
+            'L' => {
+                let end = rest.find(';').unwrap_or(rest.len() - 1);
+                let name = &rest[dimensions + 1..end];
+                (name.rsplit('/').next().unwrap_or(name), end + 1)
+            }
+            kind => (primitive(kind), dimensions + kind.len_utf8()),
+        };
+        all.push(format!("{name}{}", "[]".repeat(dimensions)));
+        rest = &rest[length..];
+    }
+    format!("({})", all.join(", "))
+}
+
+fn primitive(kind: char) -> &'static str {
+    match kind {
+        'B' => "byte",
+        'C' => "char",
+        'D' => "double",
+        'F' => "float",
+        'I' => "int",
+        'J' => "long",
+        'S' => "short",
+        'Z' => "boolean",
+        _ => "?",
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jvmpi_formats::profile::{Line, Method, ThreadSerial};
+    use jvmpi_formats::profile::{Frame, ObjectId, Thread, ThreadSerial};
 
-    /// Returns a profile with these stacks, innermost method first, and their samples.
+    /// Returns a profile with these stacks of a thread, innermost method first, and their samples. A method is a name
+    /// and a descriptor; its line is the length of the name.
     fn profile(stacks: &[(&[&str], u64)]) -> (Profile, Vec<CpuSample>) {
         let mut profile = Profile::default();
+        let serial = ThreadSerial(1);
+        let name = profile.names.intern("worker");
+        let thread = Thread {
+            serial,
+            object: ObjectId(0),
+            name,
+            group: NameId::EMPTY,
+            parent_group: NameId::EMPTY,
+            trace: TraceSerial(0),
+            started: None,
+            ended: false,
+        };
+        profile.threads.insert(serial, thread);
         let mut rows = Vec::new();
         for (stack, samples) in stacks {
             let mut frames = Vec::new();
-            for name in *stack {
-                let class = profile.names.intern("Main");
-                let name = profile.names.intern(name);
-                let method = profile.methods.intern(Method { class, name, ..Method::default() });
-                frames.push(profile.frames.intern(Frame { method, line: Line::Unknown }));
+            for method in *stack {
+                let (name, descriptor) = method.split_at(method.find('(').unwrap_or(method.len()));
+                let [class, name, signature] =
+                    ["Main$$Lambda/0x12", name, descriptor].map(|name| profile.names.intern(name));
+                let method = Method { class, name, signature, ..Method::default() };
+                let line = Line::Number(profile.names.get(method.name).len() as u32);
+                let method = profile.methods.intern(method);
+                frames.push(profile.frames.intern(Frame { method, line }));
             }
-            let trace = profile.traces.intern(ThreadSerial(0), &frames);
+            let trace = profile.traces.intern(serial, &frames);
             rows.push(CpuSample { trace, samples: *samples, hits: *samples });
         }
         (profile, rows)
     }
 
+    fn shown(table: &mut Table, profile: &Profile, view: &View) -> Vec<String> {
+        table.arrange(profile, view);
+        table.lines(view, 9)[1..].iter().map(|line| line.replace("Main$$Lambda.", "")).collect()
+    }
+
     #[test]
     fn methods_have_what_has_come_since_the_last_look() {
-        let mut table = Table::default();
+        let (mut table, mut view) = (Table::default(), View::default());
         let (first, rows) = profile(&[(&["a", "main"], 6), (&["b", "b", "main"], 4)]);
-        table.look(&first, &rows, Order::Own);
+        table.look(&rows);
         assert_eq!(
-            table.lines(9),
+            shown(&mut table, &first, &view),
             [
-                "   self   total  so far  method",
-                "  60.0%   60.0%   60.0%  Main.a",
-                "  40.0%   40.0%   40.0%  Main.b",
-                "   0.0%  100.0%    0.0%  Main.main",
+                "  60.0%   60.0%   60.0%  a",
+                "  40.0%   40.0%   40.0%  b",
+                "   0.0%  100.0%    0.0%  main",
             ]
         );
         let (second, rows) = profile(&[(&["a", "main"], 11), (&["b", "b", "main"], 14)]);
-        table.look(&second, &rows, Order::Total);
-        assert_eq!(
-            table.lines(2)[1..],
-            ["   0.0%  100.0%    0.0%  Main.main", "  66.7%   66.7%   56.0%  Main.b"]
-        );
+        table.look(&rows);
+        view.by_total = true;
+        let all = shown(&mut table, &second, &view);
+        assert_eq!(all[..2], ["   0.0%  100.0%    0.0%  main", "  66.7%   66.7%   56.0%  b"]);
         assert_eq!((table.new, table.all), (15, 25));
+        view.above = 1;
+        assert_eq!(shown(&mut table, &second, &view), all[1..]);
+        view = View { filter: "lambda.M".into(), ..View::default() };
+        assert_eq!(shown(&mut table, &second, &view).len(), 1);
+    }
+
+    #[test]
+    fn overloads_have_their_parameters_lines_and_threads_their_own_rows() {
+        let (mut table, mut view) = (Table::default(), View::default());
+        let stacks: &[(&[&str], u64)] =
+            &[(&["a(I[[Ljava/lang/String;)V", "main()V"], 6), (&["a()V", "main()V"], 4)];
+        let (profile, rows) = profile(stacks);
+        table.look(&rows);
+        let names = |rows: Vec<String>| -> Vec<String> {
+            rows.iter().map(|row| row.split("%  ").last().unwrap().to_owned()).collect()
+        };
+        let methods = names(shown(&mut table, &profile, &view));
+        assert_eq!(methods, ["a(int, String[][])", "a()", "main"]);
+        view.of = Of::Lines;
+        assert_eq!(names(shown(&mut table, &profile, &view)), ["a:1", "main:4"]);
+        view.of = Of::Threads;
+        let threads = shown(&mut table, &profile, &view);
+        assert_eq!(threads, [" 100.0%  100.0%  100.0%  worker"]);
     }
 }
