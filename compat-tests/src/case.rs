@@ -28,6 +28,7 @@ pub struct Case<'a> {
     /// The JDKs on which it runs beside spinning processes. If there are any, it runs on no other JDK.
     loaded: &'static [u32],
     depends_on_jdk: bool,
+    slow: bool,
 }
 
 impl<'a> Case<'a> {
@@ -43,6 +44,7 @@ impl<'a> Case<'a> {
             release: 8,
             loaded: &[],
             depends_on_jdk: false,
+            slow: false,
         }
     }
 
@@ -79,6 +81,14 @@ impl<'a> Case<'a> {
     #[must_use]
     pub const fn on_every_jdk(mut self) -> Self {
         self.depends_on_jdk = true;
+        self
+    }
+
+    /// A landing runs the case on the newest JDK as on the others, in turn: it takes its time, and other cases notice most
+    /// of its faults.
+    #[must_use]
+    pub const fn slow(mut self) -> Self {
+        self.slow = true;
         self
     }
 
@@ -150,11 +160,12 @@ impl Landing {
         }
     }
 
-    /// Every case on the newest JDK and on 17, and on the others what depends on the JDK and a part of the rest.
+    /// Every case but slow ones on the newest JDK and on 17, and on the others what depends on the JDK and a part of the
+    /// rest.
     fn wants_with_g1(&self, case: &Case<'_>, feature: u32) -> bool {
         let is_first = case.release > 8 && case.release == feature;
         Some(feature) != self.usual
-            && (WHOLE.contains(&feature)
+            && (WHOLE.contains(&feature) && !case.slow
                 || case.depends_on_jdk
                 || case.is_under_load()
                 || is_first
@@ -209,6 +220,7 @@ mod tests {
         assert_eq!(beside_17(case("a")), [25], "the usual JDK is not repeated");
         let all = (0..100).map(|commit| jdks(case("a"), Gc::G1, Landing { commit, ..EVERYTHING }));
         assert!(all.into_iter().all(|jdks| jdks.contains(&17) && jdks.contains(&25)));
+        assert_eq!(beside_17(case("a").slow()), [0; 0], "slow ones have their turn there too");
     }
 
     #[test]

@@ -36,6 +36,13 @@ pub const ALL: [Program; 6] = [
     Program { name: "closure", launch: closure },
 ];
 
+/// Those that run for each landing. The compiler has fewer sources.
+pub const SHORT: [Program; 3] = [
+    Program { name: "javac", launch: |vm| compiler(vm, "crates/conformance/suite/workloads") },
+    Program { name: "http", launch: http },
+    Program { name: "clojure", launch: clojure },
+];
+
 impl Program {
     /// Returns the program with this name.
     #[must_use]
@@ -70,6 +77,10 @@ fn ready(launch: Launch) -> Result<Found, String> {
 }
 
 fn javac(vm: &Vm<'_>) -> Result<Found, String> {
+    compiler(vm, "compat-tests/workloads")
+}
+
+fn compiler(vm: &Vm<'_>, sources: &str) -> Result<Found, String> {
     let (machine, feature) = (Machine::this(), vm.jdk.feature);
     let compiler = jdk::with_javac_of(feature).filter(|jdk| machine.runs(&jdk.java()));
     let Some(jdk) = compiler else {
@@ -78,7 +89,7 @@ fn javac(vm: &Vm<'_>) -> Result<Found, String> {
             machine.name
         )));
     };
-    let sources = workspace_root().join("compat-tests/workloads");
+    let sources = workspace_root().join(sources);
     ready(vm.on(jdk).java("Programs")?.argument("javac").argument(text(&sources)?))
 }
 

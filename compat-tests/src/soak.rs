@@ -169,7 +169,7 @@ impl Round<'_> {
     fn launch(&self, vm: &Vm<'_>) -> Result<Found, String> {
         let Some(program) = self.program else {
             let milliseconds = self.length.as_millis().to_string();
-            let java = vm.java("Churn")?.argument(&milliseconds);
+            let java = vm.java("Churn")?.argument(&milliseconds).property("churn.least", "1");
             let java = [format!("-Xms{HEAP}"), format!("-Xmx{HEAP}")]
                 .iter()
                 .fold(java, |java, flag| java.flag(flag))

@@ -6,10 +6,12 @@ import java.util.concurrent.locks.LockSupport;
  * are loaded and forgotten, and garbage is collected on request. With the argument "dumps" the heap is
  * dumped all the while. At the end everything is dropped. With the property churn.virtual so many of those that come
  * and go are virtual threads; with churn.looks everything is dropped so often, and the agent told to look at the memory.
+ * However long a collection takes to be delivered, there are churn.least rounds.
  */
 final class Churn {
     private static final int THREADS = Integer.getInteger("churn.threads", 4), KEPT = 4_096;
     private static final int VIRTUAL_THREADS = Integer.getInteger("churn.virtual", 0);
+    private static final int LEAST = Integer.getInteger("churn.least", 12);
     private static final int LOOKS = Integer.getInteger("churn.looks", 0);
     private static volatile boolean over;
     private static volatile Object published;
@@ -39,7 +41,7 @@ final class Churn {
             rounds += churn(began + length / LOOKS * look, 0, dumps);
             Agent.call("memory");
         }
-        rounds += churn(began + length, 12 - rounds, dumps);
+        rounds += churn(began + length, LEAST - rounds, dumps);
         int collections = 0;
         while (dumps && collections < 10 && (left() > 0 || Agent.call("unloaded") < rounds)) {
             long brackets = Agent.call("brackets");

@@ -30,7 +30,7 @@ cases![
     without_memory,
     without_a_standstill,
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
-    beside_virtual_threads_that_start.since(21),
+    beside_virtual_threads_that_start.since(21).slow(),
     beside_unfinished_virtual_thread.since(21),
     classes_loaded_in_transitions_are_announced.since(21),
     objects_of_a_dump_are_found_by_a_table.only(17),
@@ -603,13 +603,13 @@ fn beside_critical_sections(vm: &Vm<'_>) -> Result<(), String> {
 fn beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String> {
     for settings in ["virtual=carrier", "virtual=own"] {
         let java = vm.java_for(21, "VirtualStarts")?.agent("dump_requests", "")?;
-        let outcome = java.settings(settings).argument("10").run()?;
-        equal("requested", outcome.report().count("requested"), 20)?;
+        let outcome = java.settings(settings).argument("5").run()?;
+        equal("requested", outcome.report().count("requested"), 10)?;
     }
     // Also if so many objects are requested that a table of all is created by a walk. With `-Xcheck:jni` the table
     // takes time in proportion to the square of the objects.
     let java = vm.java_for(21, "VirtualStarts")?.agent("dump_requests", "")?.flag("-Xmx24m");
-    let outcome = java.argument("6").argument("objects,requests").run()?;
+    let outcome = java.argument("3").argument("objects,requests").run()?;
     let found: Vec<_> = outcome.report().lines("found").map(|line| line.int("objects")).collect();
     ensure!(found.iter().any(|found| found.as_ref().is_ok_and(|found| *found > 0)), "{found:?}");
     Ok(())

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use compat_tests::programs::{self, Found, Program};
+use compat_tests::programs::{self, Found};
 use compat_tests::run::{Launch, Outcome, Running, Vm};
 use compat_tests::{build, text};
 use jvmpi_formats::hprof::control::{Command, Control, SiteFlags};
@@ -912,10 +912,10 @@ fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Whatever is recorded, a program's output stays as it is.
 fn programs_do_what_they_do(vm: &Vm<'_>) -> Result<(), String> {
-    let runs =
-        [("javac", "heap=all,cpu=samples", "hprof"), ("clojure", "cpu=times,monitor=y", "txt")];
-    for (name, kind, format) in runs {
-        let program = Program::named(name).ok_or(name)?;
+    let [javac, _, clojure] = programs::SHORT;
+    let runs = [(javac, "heap=all,cpu=samples", "hprof"), (clojure, "cpu=times,monitor=y", "txt")];
+    for (program, kind, format) in runs {
+        let name = program.name;
         let alone = match program.on(vm)? {
             Found::Ready(launch) => launch.run()?,
             Found::Missing(why) => {

@@ -11,10 +11,14 @@ use compat_tests::workspace_root;
 use crate::assert::equal;
 use crate::cases;
 
-cases![each_taken_away.only(25), all_taken_away.on_every_jdk(), transitions_stay_unknown.since(21)];
+cases![
+    each_taken_away.only(25).slow(),
+    all_taken_away.on_every_jdk(),
+    transitions_stay_unknown.since(21)
+];
 
 /// The program's running time: long enough for agents to ask for everything.
-const LENGTH: Duration = Duration::from_millis(1500);
+const LENGTH: Duration = Duration::from_millis(800);
 
 /// A round in which agents enable all events, sample, request and dump.
 const SEED: u64 = 0;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use compat_tests::programs::{Found, Program};
+use compat_tests::programs::{self, Found};
 use compat_tests::report::Line;
 use compat_tests::run::{Outcome, Vm};
 use compat_tests::{build, text};
@@ -14,7 +14,7 @@ use crate::objects::checked;
 cases![
     every_kind_of_method,
     methods_of_the_chosen_classes_on_several_threads,
-    programs_do_what_they_do,
+    programs_do_what_they_do.slow(),
     over_when_they_are_disabled,
     rewritten_while_it_runs,
     exits_enabled_beside_calls.on_every_jdk(),
@@ -578,8 +578,8 @@ fn allocations_belong_to_the_innermost(vm: &Vm<'_>) -> Result<(), String> {
 
 /// A program prints the same as without an agent when all its methods report, and each exit matches an entry.
 fn programs_do_what_they_do(vm: &Vm<'_>) -> Result<(), String> {
-    for name in ["javac", "http", "clojure"] {
-        let program = Program::named(name).ok_or_else(|| format!("no program {name}"))?;
+    for program in programs::SHORT {
+        let name = program.name;
         let launch = match program.on(vm)? {
             Found::Ready(launch) => launch,
             Found::Missing(why) => {

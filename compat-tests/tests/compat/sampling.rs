@@ -18,7 +18,7 @@ cases![
     threads_inside_malloc_are_not_stopped,
     threads_inside_malloc_are_not_stopped.under_load_on(&[21]),
     virtual_threads_by_their_time.since(21),
-    stacks_have_only_calls_that_the_program_makes.on_every_jdk(),
+    stacks_have_only_calls_that_the_program_makes.slow(),
     native_calls_are_not_interrupted.since(21),
 ];
 
