@@ -1,4 +1,4 @@
-//! The function table: events that are switched, bad arguments, costs, and ProfilerExit.
+//! The function table: events that are switched, bad arguments, and costs.
 
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
@@ -10,7 +10,6 @@ cases![
     refused_event_is_not_enabled_later,
     switched_by_many_at_once,
     bad_arguments,
-    profiler_exit_ends_with_its_status_and_runs_no_hook,
     functions_called_in_each_event_do_not_allocate,
 ];
 
@@ -48,21 +47,6 @@ fn bad_arguments(vm: &Vm<'_>) -> Result<(), String> {
     outcome.expects.one("expect")?;
     outcome.checks(&["status", "trace", "monitors", "unknown id", "no frames", "pointers"])?;
     outcome.checks(&["small method", "wild method", "zeros as method", "other data as method"])
-}
-
-/// Nothing is sent after the call, which the agent makes with a raw monitor and collections disabled.
-fn profiler_exit_ends_with_its_status_and_runs_no_hook(vm: &Vm<'_>) -> Result<(), String> {
-    for (place, code) in
-        [("init_done", 0), ("class_load", 200), ("shut_down", 3), ("java_thread", 1)]
-    {
-        let options = format!("mode={place},code={code}");
-        let program = if place == "shut_down" { "Hello" } else { "Exit" };
-        let outcome = vm.java(program)?.agent("exit", &options)?.run_to(code)?;
-        let lines = outcome.report().all();
-        equal("the last line", lines.last().map(|line| line.word.as_str()), Some("leaving"))?;
-        ensure!(!outcome.stdout.contains("hook"), "a shutdown hook ran");
-    }
-    Ok(())
 }
 
 /// The functions that agents call in every event.

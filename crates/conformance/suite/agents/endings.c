@@ -9,11 +9,15 @@ static const char *mode;
 static volatile int shut_downs, ends_after, dumps, resets, in_order, exiting;
 static volatile int heap_dumps, monitor_dumps, stored;
 
-/* Ends the process; whoever comes back has not. */
+/* Ends the process, with a raw monitor and collections disabled; whoever comes back has not. */
 static void leave(const char *id)
 {
+    JVMPI_RawMonitor monitor = jvmpi->RawMonitorCreate("_leave");
+
     exiting = 1;
     done(id);
+    jvmpi->RawMonitorEnter(monitor);
+    jvmpi->DisableGC();
     jvmpi->ProfilerExit(3);
     fail(id, "ProfilerExit returns");
     _exit(4);
@@ -26,6 +30,8 @@ static void shut_down(const JVMPI_Event *e)
     if (count(&shut_downs) > 0)
         fail("endings-001", "it comes twice");
     expect("endings-002", e->env_id == current(), "env_id is not the thread's");
+    if (strcmp(mode, "end") == 0)
+        leave("endings-013");
     if (strcmp(mode, "plain") != 0)
         return;
     expect("storage-007", jvmpi->GetThreadLocalStorage(e->env_id) == e->env_id, "what was stored in its THREAD_END is not there");
@@ -55,8 +61,8 @@ static void notify(JVMPI_Event *e)
     if (exiting)
         fail("endings-010", "an event comes after ProfilerExit was called");
     switch (e->event_type) {
-    case JVMPI_EVENT_JVM_INIT_DONE:
-        if (strcmp(mode, "handler") == 0)
+    case JVMPI_EVENT_CLASS_LOAD:
+        if (strcmp(e->u.class_load.class_name, "Endings") == 0)
             leave("endings-011");
         break;
     case JVMPI_EVENT_THREAD_END:
@@ -98,6 +104,8 @@ static jint called(JNIEnv *env, const char *what, jint number, jobject object)
         judge("endings-006", dumps == 1, "it does not come once for each signal");
     else if (strcmp(what, "reset") == 0)
         judge("endings-007", resets > 0 && in_order, "it does not come after DATA_DUMP_REQUEST");
+    else if (strcmp(what, "hook") == 0)
+        fail("endings-010", "a shutdown hook runs");
     else if (strcmp(what, "exit") == 0) {
         if (strcmp(mode, "thread") == 0)
             jvmpi->CreateSystemThread("leaves", JVMPI_NORMAL_PRIORITY, system_thread);
@@ -114,7 +122,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     start(vm, notify);
     if (strcmp(mode, "load") == 0)
         leave("endings-009");
-    enable(JVMPI_EVENT_JVM_INIT_DONE);
+    if (strcmp(mode, "handler") == 0)
+        enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     enable(JVMPI_EVENT_THREAD_START);
     enable(JVMPI_EVENT_THREAD_END);

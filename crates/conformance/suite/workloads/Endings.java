@@ -4,6 +4,7 @@ public final class Endings {
         int mode = Conform.call("mode");
         switch (mode) {
             case 'p':
+            case 'e':
                 break;
             case 's':
                 Conform.call("signal");
@@ -17,6 +18,7 @@ public final class Endings {
                 Conform.call("reset");
                 break;
             case 'j':
+                Runtime.getRuntime().addShutdownHook(new Thread(() -> Conform.call("hook")));
                 Conform.call("exit");
                 break;
             case 't':
