@@ -2,6 +2,9 @@
  * loaded_files.c - CLASS_LOAD_HOOK, also of the classes that are loaded before it is enabled.
  *
  * Option late=1     enables the event only when the program calls "enable"; "disable" disables it
+ *        methods=1  enables METHOD_ENTRY too, so that the loaded classes are rewritten
+ *        toggle=1   disables and enables METHOD_ENTRY in the first handlers, which come while the shim reads the files of
+ *                   loaded classes
  *        change=1   gives each class a constant more, which nobody uses; Object.toString() another
  *                   text, and Integer a method more
  *
@@ -22,6 +25,7 @@ struct seen {
 
 static struct seen all[16384];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long shown, entries;
 
 /* The caller has the lock. */
 static struct seen *find(const char *name)
@@ -105,6 +109,18 @@ static void change(JVMPI_Event *e, const char *name)
     free(constants);
 }
 
+static void toggle(JVMPI_Event *e)
+{
+    enum { TIMES = 6 };
+
+    e->u.class_load_hook.new_class_data = e->u.class_load_hook.class_data;
+    e->u.class_load_hook.new_class_data_len = e->u.class_load_hook.class_data_len;
+    if (__atomic_add_fetch(&shown, 1, __ATOMIC_SEQ_CST) <= TIMES) {
+        CHECK("off", jvmpi->DisableEvent(JVMPI_EVENT_METHOD_ENTRY, NULL) == JVMPI_SUCCESS);
+        CHECK("on", jvmpi->EnableEvent(JVMPI_EVENT_METHOD_ENTRY, NULL) == JVMPI_SUCCESS);
+    }
+}
+
 static void hook(JVMPI_Event *e)
 {
     const unsigned char *data = e->u.class_load_hook.class_data;
@@ -127,6 +143,8 @@ static void hook(JVMPI_Event *e)
     }
     if (option("change", NULL) != NULL)
         change(e, name);
+    if (option("toggle", NULL) != NULL)
+        toggle(e);
 }
 
 static void loaded(const char *dotted)
@@ -150,8 +168,14 @@ static void notify(JVMPI_Event *e)
     case JVMPI_EVENT_CLASS_LOAD:
         loaded(e->u.class_load.class_name);
         break;
+    case JVMPI_EVENT_METHOD_ENTRY:
+        __atomic_add_fetch(&entries, 1, __ATOMIC_SEQ_CST);
+        break;
     case JVMPI_EVENT_JVM_INIT_DONE:
         report("jvm_init_done shown=%d", find("java/lang/Object")->hooks);
+        break;
+    case JVMPI_EVENT_JVM_SHUT_DOWN:
+        report("end shown=%ld entries=%ld", shown, entries);
     }
 }
 
@@ -208,7 +232,10 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     agent_start(vm, options, notify);
     if (option("late", NULL) == NULL)
         enable(JVMPI_EVENT_CLASS_LOAD_HOOK);
+    if (option("methods", NULL) != NULL)
+        enable(JVMPI_EVENT_METHOD_ENTRY);
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_JVM_INIT_DONE);
+    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     return JNI_OK;
 }

@@ -16,6 +16,7 @@
 
 typedef struct {
     char *name;
+    const char *kept; /* the name in CLASS_LOAD, which some agents do not copy */
     long instances; /* objects alive that were announced with this class: arrays of it too */
     int unloaded;
 } Class;
@@ -87,6 +88,8 @@ static inline Class *named_class(const JVMPI_Event *e, jobjectID id)
         violation(e, "names a class that no CLASS_LOAD defined", id);
     else if (class->unloaded)
         violation(e, "names a class that was unloaded", id);
+    else if (e->event_type != JVMPI_EVENT_CLASS_UNLOAD && strcmp(class->kept, class->name) != 0)
+        violation(e, "the name of a class has changed while it lives", id);
     return class;
 }
 
@@ -282,6 +285,7 @@ static inline void class_loaded(const JVMPI_Event *e, int requested)
     class = calloc(1, sizeof *class);
     if (class == NULL || (class->name = strdup(e->u.class_load.class_name)) == NULL)
         abort();
+    class->kept = e->u.class_load.class_name;
     map_put(&classes, id, class);
     for (i = 0; i < e->u.class_load.num_methods; i++)
         map_put(&methods, e->u.class_load.methods[i].method_id, class);

@@ -18,7 +18,6 @@ cases![
     // ZGC has no class unloading there.
     numbers_of_methods_are_given_again.on_every_gc().except(11, Gc::Z),
     numbers_of_methods_that_are_never_called,
-    names_live_as_long_as_classes,
     the_load_is_that_of_the_thread_of_the_hook,
     each_hook_is_followed_by_its_load,
 ];
@@ -122,13 +121,6 @@ fn numbers_of_methods(outcome: &Outcome) -> Result<i64, String> {
     let is_it = |line: &&str| line.contains("rewritten code has ");
     let said = outcome.stderr.lines().find(is_it).ok_or("nothing is said of numbers")?;
     said.split(' ').find_map(|word| word.parse().ok()).ok_or_else(|| said.to_owned())
-}
-
-fn names_live_as_long_as_classes(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Hello")?.agent("kept_names", "")?.run()?;
-    let line = outcome.report().one("names")?;
-    ensure!(line.int("kept")? > 300, "{line}");
-    equal("changed names", line.int("changed")?, 0)
 }
 
 /// A class that one thread loads and another links.
