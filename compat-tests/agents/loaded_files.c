@@ -2,14 +2,14 @@
  * loaded_files.c - CLASS_LOAD_HOOK, also of the classes that are loaded before it is enabled.
  *
  * Option late=1     enables the event only when the program calls "enable"; "disable" disables it
- *        methods=1  enables METHOD_ENTRY too, so that the loaded classes are rewritten
+ *        methods=1  enables METHOD_ENTRY too, so that the loaded classes are rewritten; no file may show that
  *        toggle=1   disables and enables METHOD_ENTRY in the first handlers, which come while the shim reads the files of
  *                   loaded classes
  *        change=1   gives each class a constant more, which nobody uses; Object.toString() another
  *                   text, and Integer a method more
  *
  * The program calls "check", which reports each loaded class that was not shown exactly once, or not
- * before its CLASS_LOAD.
+ * before its CLASS_LOAD, and counts the classes of lambdas. JVMTI lets nobody change those.
  */
 #include "call.h"
 #include "class_file.h"
@@ -125,8 +125,12 @@ static void hook(JVMPI_Event *e)
 {
     const unsigned char *data = e->u.class_load_hook.class_data;
     const char *name = name_of(data);
+    const unsigned char **constants = calloc(65536, sizeof *constants);
     struct seen *seen;
 
+    find_constants(data, constants);
+    if (utf8(data, constants, "jvmpi/Tracker") != 0)
+        report("error what=rewritten name=%s", q(name));
     if (e->env_id != current_env())
         report("error what=thread name=%s", q(name));
     pthread_mutex_lock(&lock);
@@ -134,13 +138,9 @@ static void hook(JVMPI_Event *e)
     seen->hooks++;
     seen->hooks_after_load += seen->loads != 0;
     pthread_mutex_unlock(&lock);
-    if (strcmp(name, "java/lang/Object") == 0) {
-        const unsigned char **constants = calloc(65536, sizeof *constants);
-
-        find_constants(data, constants);
+    if (strcmp(name, "java/lang/Object") == 0)
         report("object text=%s", utf8(data, constants, "#") != 0 ? "#" : "@");
-        free(constants);
-    }
+    free(constants);
     if (option("change", NULL) != NULL)
         change(e, name);
     if (option("toggle", NULL) != NULL)
@@ -184,7 +184,7 @@ static void check(void)
 {
     jvmtiEnv *jvmti;
     jclass *classes;
-    jint count, i, right = 0;
+    jint count, i, right = 0, lambdas = 0;
 
     if ((*agent_vm)->GetEnv(agent_vm, (void **)&jvmti, JVMTI_VERSION_11) != JNI_OK
         || (*jvmti)->GetLoadedClasses(jvmti, &count, &classes) != JVMTI_ERROR_NONE)
@@ -196,6 +196,7 @@ static void check(void)
 
         (*jvmti)->IsModifiableClass(jvmti, classes[i], &can_change);
         (*jvmti)->GetClassSignature(jvmti, classes[i], &signature, NULL);
+        lambdas += !can_change && strstr(signature, "$$Lambda") != NULL;
         if (!can_change || signature[0] != 'L' || strcmp(signature, "Ljvmpi/Tracker;") == 0)
             continue;
         signature[strlen(signature) - 1] = '\0';
@@ -207,7 +208,7 @@ static void check(void)
         else
             report("wrong name=%s hooks=%d after_load=%d", q(signature + 1), seen.hooks, seen.hooks_after_load);
     }
-    report("check right=%d", (int)right);
+    report("check right=%d lambdas=%d", (int)right, (int)lambdas);
 }
 
 static jlong called(JNIEnv *env, const char *what, jobject object)

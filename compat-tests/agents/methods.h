@@ -11,6 +11,7 @@ typedef struct Method {
     struct Method *next;
     jmethodID id;
     char *name, *source; /* "class.method"; the file of the class */
+    jint first_line, last_line;
 } Method;
 
 enum { METHOD_BUCKETS = 1 << 14 };
@@ -47,7 +48,7 @@ static inline void learn_methods(const JVMPI_Event *e)
         if (m == NULL || name == NULL || source == NULL)
             abort();
         snprintf(name, length, "%s.%s", class_name, method->method_name);
-        *m = (Method){ *bucket, method->method_id, name, source };
+        *m = (Method){ *bucket, method->method_id, name, source, method->start_lineno, method->end_lineno };
         *bucket = m;
     }
 }

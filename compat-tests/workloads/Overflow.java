@@ -1,6 +1,6 @@
 /** Recursions that end when the stack is full, with frames at all kinds of places. */
 final class Overflow {
-    private static final int ROUNDS = 150;
+    private static final int ROUNDS = 80;
 
     private static int narrow, wide, made, caught, sum;
 

@@ -26,10 +26,15 @@ fn all_shown_but(outcome: &Outcome, others: &[&str]) -> Result<i64, String> {
     outcome.report().one("check")?.int("right")
 }
 
+/// Classes of lambdas are not: JVMTI lets nobody change hidden classes. If this fails one day, more can be reported.
 fn loaded_classes_are_shown_once(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = run(vm, "", "shown")?;
     let shown = all_shown_but(&outcome, &[])?;
     ensure!(shown > 300, "only {shown} classes");
+    ensure!(
+        outcome.report().one("check")?.int("lambdas")? > 0,
+        "all classes of lambdas can be changed"
+    );
     equal("before JVM_INIT_DONE", outcome.report().one("jvm_init_done")?.int("shown")?, 1)
 }
 
@@ -53,9 +58,11 @@ fn loaded_classes_can_be_changed(vm: &Vm<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Classes loaded while the event is disabled are not shown, even when it is enabled again.
+/// Classes loaded while the event is disabled are not shown, even when it is enabled again. The files of rewritten classes
+/// are shown without the code that was added.
 fn files_are_shown_when_the_event_is_enabled(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = run(vm, "late=1", "late")?;
+    let outcome = run(vm, "late=1,methods=1", "late")?;
+    equal("errors", outcome.report().count("error"), 0)?;
     equal("before JVM_INIT_DONE", outcome.report().one("jvm_init_done")?.int("shown")?, 0)?;
     equal("Object", outcome.report().count("object"), 1)?;
     let wrong = outcome.report().lines("wrong").filter(|line| line.int("after_load") == Ok(0));

@@ -1126,7 +1126,8 @@ fn record_dumps_the_heap_at_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), St
     Ok(())
 }
 
-/// A signal that ends the program, as Ctrl-C does, does not end it before the dump and the profile.
+/// A signal that ends the program, as Ctrl-C does, does not end it before the dump and the profile. Meanwhile all users can see
+/// its command line, which does not have the secret.
 fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), String> {
     build::hprof()?;
     for (signal, status) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
@@ -1135,6 +1136,7 @@ fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), S
         let mut java =
             java.behind_jvmpi(&["record", "--heap", "-o", text(&file)?, "--"])?.start()?;
         java.wait_for("waits")?;
+        shows_nobody_the_secret(java.process())?;
         java.signal(signal)?;
         while !java.has_ended_with_input_open()? {
             thread::sleep(TICK);
@@ -1146,6 +1148,18 @@ fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), S
         summary(&outcome, &file.with_file_name("x-heap.hprof"))?;
         equal("files", names_in(&vm.file("ended"))?, ["x-heap.hprof", "x.collapsed"])?;
     }
+    Ok(())
+}
+
+fn shows_nobody_the_secret(jvmpi: u32) -> Result<(), String> {
+    let read = |path: String| fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"));
+    let java = read(format!("/proc/{jvmpi}/task/{jvmpi}/children"))?;
+    let environment = read(format!("/proc/{}/environ", java.trim()))?;
+    let secret = environment.split('\0').find_map(|entry| entry.strip_prefix("JVMPI_CHANNEL="));
+    let (secret, command) =
+        (secret.ok_or("no secret")?, read(format!("/proc/{}/cmdline", java.trim()))?);
+    let is_hidden = command.contains("channel=127.0.0.1:") && !command.contains(secret);
+    ensure!(is_hidden, "{command}");
     Ok(())
 }
 

@@ -885,7 +885,8 @@ fn help(vm: &Vm<'_>) -> Result<(), String> {
     equal("output", outcome.stdout.as_str(), jvmpi_formats::hprof::options::HELP)
 }
 
-/// One is found by its name next to libjvmpi.so, the other is a copy. The same library twice is refused.
+/// One is found by its name next to libjvmpi.so, the others are copies. The last one's disk is full, which disturbs nobody. The
+/// same library twice is refused.
 fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
     let library = build::hprof()?;
     let java = vm.java("Profiled")?.argument("calls").argument("objects");
@@ -896,7 +897,13 @@ fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
         if std::env::var_os("JVMPI_LIBRARY").is_none() { "hprof" } else { text(&library)? };
     let times = format!("{by_name}:cpu=times,cutoff=0,file={}", text(&first)?);
     let sites = format!("{}:heap=sites,cutoff=0,file={}", text(&copy)?, text(&second)?);
-    let outcome = java.shim(&times)?.shim(&sites)?.run()?;
+    let third = vm.file("libhprof-full.so");
+    fs::copy(&library, &third).map_err(|e| e.to_string())?;
+    let full = format!("{}:heap=all,format=b,file=/dev/full", text(&third)?);
+    let outcome = java.shim(&times)?.shim(&sites)?.shim(&full)?.run()?;
+    let said: Vec<_> = outcome.stderr.lines().filter(|l| l.contains("HPROF ERROR")).collect();
+    let line = "HPROF ERROR: cannot write /dev/full: No space left on device (os error 28); the program continues";
+    equal("lines", said, [line])?;
     let kept = outcome.expects.find("expect", "dropped", "3000")?.int("kept")?;
     let inner = outcome.expects.find("expect", "recursive", "120")?.int("inner")?;
     let first = read(&first)?;

@@ -245,11 +245,15 @@ fn a_program_that_is_killed(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn file_that_cannot_be_written_is_reported_and_removed(vm: &Vm<'_>) -> Result<(), String> {
-    let launch = recorded(vm.java("Hello")?.argument("it"), "/nowhere/trace");
-    let outcome = launch.agent("events", "events=42")?.run()?;
-    equal("output", outcome.stdout.as_str(), "hello it\n")?;
-    let line = "[jvmpi] error: cannot record in /nowhere/trace: No such file or directory";
-    ensure!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
+    let unusable =
+        [("/nowhere/trace", "No such file or directory"), ("/dev/full", "No space left on device")];
+    for (file, why) in unusable {
+        let launch = recorded(vm.java("Hello")?.argument("it"), file);
+        let outcome = launch.agent("events", "events=42")?.run()?;
+        equal("output", outcome.stdout.as_str(), "hello it\n")?;
+        let line = format!("[jvmpi] error: cannot record in {file}: {why}");
+        ensure!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);
+    }
 
     let trace = recording(vm, "trace")?;
     let mut running = recorded(vm.java("Wait")?, &trace).agent("lasting", "")?.start()?;
