@@ -5,7 +5,7 @@ use crate::profile::heap::{
     Class, Instance, LAST_ID, Objects, Primitives, Record, Root, RootKind, array_name, type_name,
 };
 use crate::profile::model::{
-    Amount, ClassSerial, CpuOld, CpuSamples, CpuTimes, HeapDump, Line, MethodId, Monitor,
+    Amount, ClassSerial, CpuOld, CpuSamples, CpuTimes, FrameId, HeapDump, Line, MethodId, Monitor,
     MonitorDump, MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial,
     ThreadState, Time, TraceSerial, Value, qualified,
 };
@@ -13,7 +13,7 @@ use crate::profile::printable;
 use crate::profile::stream::DumpKind;
 use crate::profile::writer::{EachRecord, Writer};
 use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -24,6 +24,8 @@ pub struct TextWriter<W> {
     out: W,
     /// The traces that are written.
     traces: FxHashSet<TraceSerial>,
+    /// The lines of the frames in `traces`: many traces have the same frames.
+    frames: FxHashMap<FrameId, Box<str>>,
     /// The classes of arrays by those of their elements, with their names.
     arrays: IndexMap<ObjectId, (ObjectId, String), FxBuildHasher>,
     /// True if threads are written; `cpu=old` has none.
@@ -44,8 +46,13 @@ impl<W: Write> TextWriter<W> {
 
     /// Returns a writer of the format of `cpu=old`, which has no beginning and no threads.
     pub fn old(out: W) -> Self {
-        let (traces, arrays) = (FxHashSet::default(), IndexMap::default());
-        Self { out, traces, arrays, threads: false }
+        Self {
+            out,
+            traces: FxHashSet::default(),
+            frames: FxHashMap::default(),
+            arrays: IndexMap::default(),
+            threads: false,
+        }
     }
 
     /// Returns the writer below.
@@ -66,17 +73,9 @@ impl<W: Write> TextWriter<W> {
         if trace.frames.is_empty() {
             writeln!(self.out, "\t<empty>")?;
         }
-        for (frame, method) in trace.frames.iter().filter_map(|id| profile.frame(id)) {
-            let [class, name, source] = [method.class, method.name, method.source]
-                .map(|name| OneLine(profile.names.get(name)));
-            write!(self.out, "\t{}({source}:", qualified(class, name))?;
-            match frame.line {
-                Line::Number(line) => write!(self.out, "{line}")?,
-                // JVMTI's HPROF does not tell native methods.
-                Line::Unknown | Line::Native => write!(self.out, "Unknown line")?,
-                Line::Compiled => write!(self.out, "Compiled method")?,
-            }
-            writeln!(self.out, ")")?;
+        for id in trace.frames.iter() {
+            let line = self.frames.entry(id).or_insert_with(|| frame_line(profile, id));
+            self.out.write_all(line.as_bytes())?;
         }
         Ok(())
     }
@@ -486,6 +485,21 @@ impl<W: Write> Writer for TextWriter<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Returns the line of a frame in a trace; an empty one for a frame that the profile does not have.
+fn frame_line(profile: &Profile, id: FrameId) -> Box<str> {
+    let Some((frame, method)) = profile.frame(id) else { return Box::default() };
+    let [class, name, source] =
+        [method.class, method.name, method.source].map(|name| OneLine(profile.names.get(name)));
+    let method = qualified(class, name);
+    let line = match frame.line {
+        Line::Number(line) => format!("\t{method}({source}:{line})\n"),
+        // JVMTI's HPROF does not tell native methods.
+        Line::Unknown | Line::Native => format!("\t{method}({source}:Unknown line)\n"),
+        Line::Compiled => format!("\t{method}({source}:Compiled method)\n"),
+    };
+    line.into()
 }
 
 fn unsupported(what: &str) -> io::Error {
