@@ -82,7 +82,7 @@ pub struct Arguments {
     /// Record every allocated object; slows the program down
     #[arg(long, requires = "alloc", conflicts_with = "alloc_interval", help_heading = HOW)]
     pub exact: bool,
-    /// Maximum stack depth: by default 512, for --alloc 128, for --exact 16
+    /// Maximum stack depth: by default 512, for --alloc 128, for --exact 16, for --calls in .txt and .hprof files 4
     #[arg(long, value_name = "FRAMES", value_parser = value_parser!(u16).range(1..), help_heading = HOW)]
     pub depth: Option<u16>,
     /// Keep a separate stack per thread (always in an .html report)
@@ -122,6 +122,9 @@ const ALLOC_DEPTH: u16 = 128;
 /// the cost.
 const EXACT_DEPTH: u16 = 16;
 
+/// Default stack depth of calls in HPROF's own formats, that of HPROF. They have no tree: each stack repeats its frames.
+const LISTED_DEPTH: u16 = 4;
+
 impl Arguments {
     /// Returns the output file, whose format is the named one if there is no other.
     pub fn output(&self) -> PathBuf {
@@ -137,6 +140,11 @@ impl Arguments {
     /// Returns the mean number of bytes between two samples, if allocations are sampled.
     pub fn alloc_interval(&self) -> Option<NonZeroU32> {
         (self.alloc && !self.exact).then_some(self.alloc_interval)
+    }
+
+    /// Returns the format of the output, if it is known.
+    fn format(&self) -> Option<Format> {
+        output::format_of(&self.output(), self.format.as_deref()).ok()
     }
 
     /// Returns the weight of the stacks. None for the first one with data.
@@ -170,12 +178,13 @@ impl Arguments {
         let heap = self.alloc.then_some("heap=sites");
         let live = self.live.then_some("live=y");
         let monitor = self.locks.then_some("monitor=y");
+        let format = self.format();
         // A page shows all threads together, and each.
-        let is_page = matches!(Format::of_path(&self.output), Ok(Format::Html));
-        let threads = if self.threads || is_page { "y" } else { "n" };
+        let threads = if self.threads || matches!(format, Some(Format::Html)) { "y" } else { "n" };
         let mut options: Vec<String> =
             [cpu, heap, live, monitor].into_iter().flatten().map(str::to_owned).collect();
-        let depth = self.depth.unwrap_or(DEPTH);
+        let lists_calls = self.calls && matches!(format, Some(Format::Text | Format::Binary));
+        let depth = self.depth.unwrap_or(if lists_calls { LISTED_DEPTH } else { DEPTH });
         if let Some(bytes) = self.alloc_interval() {
             options.push(format!("sample={bytes}"));
         }
@@ -200,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn allocation_options_select_interval_and_depth() {
+    fn options_select_interval_and_depth() {
         for (given, expected) in [
             (&["--alloc", "--exact"][..], "heap=sites,interval=10,depth=512,allocdepth=16,"),
             (
@@ -212,6 +221,12 @@ mod tests {
                 "heap=sites,live=y,sample=1048576,interval=10,depth=512,allocdepth=128,",
             ),
             (&["--calls"], "cpu=times,interval=10,depth=512,allocdepth=128,"),
+            (&["--calls", "-o", "a.html"], "cpu=times,interval=10,depth=512,allocdepth=128,"),
+            (&["--calls", "-o", "a.txt"], "cpu=times,interval=10,depth=4,allocdepth=128,"),
+            (
+                &["--calls", "--depth=9", "-o", "a.hprof"],
+                "cpu=times,interval=10,depth=9,allocdepth=9,",
+            ),
             (&["--wall", "--locks"], "cpu=wall,monitor=y,interval=10,depth=512,allocdepth=128,"),
             (
                 &["--alloc", "--exact", "--depth", "4"],
