@@ -297,18 +297,20 @@ fn record_shows_samples_over_time(vm: &Vm<'_>) -> Result<(), String> {
     let number = |value: &serde_json::Value, at: usize| value[at].as_u64().unwrap_or(0) as usize;
     let (table, code) = (&data["tables"][0], &data["code"]);
     equal("table", table["kind"].as_str(), Some("samples"))?;
-    let (nodes, times) = (&code["nodes"], &table["times"]);
+    let times = &table["times"];
+    let [node_of_row, parent, frame] =
+        [&table["node"], &code["nodes"]["parent"], &code["nodes"]["frame"]].map(column_of_page);
     equal("a bucket", times["bucket"].as_u64(), Some(20_000))?;
     let rows = times["row"].as_array().ok_or("no samples over time")?;
     let seconds_of = |name: &str| -> Vec<usize> {
         let is_in_stack = |index: &usize| {
-            let mut node = number(&table["node"], number(&times["row"], *index));
+            let mut node = node_of_row[number(&times["row"], *index)];
             while node != 0 {
-                let method = number(&code["frames"]["method"], number(&nodes["frame"], node));
+                let method = number(&code["frames"]["method"], frame[node]);
                 if data["strings"][number(&code["methods"]["name"], method)] == name {
                     return true;
                 }
-                node = number(&nodes["parent"], node);
+                node = parent[node];
             }
             false
         };
@@ -996,6 +998,33 @@ fn data_of_page(path: &Path) -> Result<serde_json::Value, String> {
     let page = fs::read_to_string(path).map_err(|e| e.to_string())?;
     let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>"));
     serde_json::from_str(data.ok_or("the page has no data")?.0).map_err(|e| e.to_string())
+}
+
+/// Returns the numbers of a column of a report, as the page's scripts read it.
+fn column_of_page(column: &serde_json::Value) -> Vec<usize> {
+    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut digits = column.as_str().unwrap_or_default().chars();
+    let mut next = || {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let digit = DIGITS.find(digits.next()?)?;
+            number |= (digit & 31) << shift;
+            shift += 5;
+            if digit < 32 {
+                return Some(number);
+            }
+        }
+    };
+    let (mut numbers, mut last) = (Vec::new(), 0_usize);
+    while let Some(code) = next() {
+        let times = if code & 1 == 1 { next().unwrap_or(0) } else { 1 };
+        let step = code >> 2;
+        for _ in 0..times {
+            last = if code & 2 == 2 { last.wrapping_sub(step) } else { last.wrapping_add(step) };
+            numbers.push(last);
+        }
+    }
+    numbers
 }
 
 /// Returns the number of objects of each of [`CLASSES`] in a report.

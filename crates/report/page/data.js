@@ -4,6 +4,40 @@ const data = JSON.parse(document.getElementById('data').textContent);
 const { profiles, strings } = data;
 const { methods, frames, nodes } = data.code;
 
+// ---- columns ----
+
+const DIGITS = new Map(
+  [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].map((digit, value) => [digit, value]),
+);
+
+// The numbers of a column, which is text: differences, each with the number of its repetitions.
+function column(text) {
+  const numbers = [];
+  let [value, at] = [0, 0];
+  const next = () => {
+    for (let [number, place] = [0, 1]; ; place *= 32, at += 1) {
+      const digit = DIGITS.get(text[at]);
+      number += (digit % 32) * place;
+      if (digit < 32) {
+        at += 1;
+        return number;
+      }
+    }
+  };
+  while (at < text.length) {
+    const code = next();
+    const step = Math.floor(code / 4) * (code & 2 ? -1 : 1);
+    for (let times = code & 1 ? next() : 1; times > 0; times -= 1) numbers.push((value += step));
+  }
+  return numbers;
+}
+
+for (const name of ['parent', 'frame']) nodes[name] = column(nodes[name]);
+for (const table of data.tables) {
+  for (const name of ['node', 'thread', 'object']) table[name] = column(table[name]);
+  for (const measure of table.measures) measure.values = measure.values.map(column);
+}
+
 // Profiles are compared from the first to the last.
 const BEFORE = 0;
 const AFTER = profiles.length - 1;

@@ -4,6 +4,8 @@ use jvmpi_formats::profile::{Profile, StackId, without_address};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::column;
+
 /// A table of strings, each once.
 #[derive(Default)]
 pub(super) struct Strings {
@@ -68,7 +70,9 @@ pub(super) struct Frames {
 /// Each node is a frame that was called by its parent, which comes before it. Node 0 is below all stacks.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Tree {
+    #[serde(with = "column")]
     pub(super) parent: Vec<u32>,
+    #[serde(with = "column")]
     pub(super) frame: Vec<u32>,
 }
 

@@ -4,6 +4,7 @@
 //! [`read`] makes a profile of it again.
 
 mod code;
+mod column;
 mod heap;
 mod monitors;
 mod read;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Input, Recording};
 use code::Code;
+pub(crate) use column::DIGITS;
 use heap::Heap;
 use monitors::Dump;
 pub(crate) use read::read;

@@ -8,6 +8,7 @@ use jvmpi_formats::profile::{Monitor, Profile, TraceSerial};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::column;
 use super::shared::{NONE, Shared};
 
 /// Rows with the same measures. A row is a stack, in a thread if stacks are kept by thread, and its
@@ -17,8 +18,11 @@ pub(super) struct Table {
     pub(super) kind: Cow<'static, str>,
     /// The maximum number of frames of a row's stack.
     pub(super) depth: u32,
+    #[serde(with = "column")]
     pub(super) node: Vec<u32>,
+    #[serde(with = "column")]
     pub(super) thread: Vec<i64>,
+    #[serde(with = "column")]
     pub(super) object: Vec<i64>,
     pub(super) measures: Vec<Measure>,
     /// The values of the only measure over time, if they are known.
@@ -43,6 +47,10 @@ pub(super) struct Measure {
     pub(super) title: Cow<'static, str>,
     pub(super) unit: Unit,
     /// For each profile, a value for each row.
+    #[serde(
+        serialize_with = "column::serialize_all",
+        deserialize_with = "column::deserialize_all"
+    )]
     pub(super) values: Vec<Vec<u64>>,
     /// For each profile, the total of all rows, including those that the profiler has cut off.
     pub(super) total: Vec<u64>,
