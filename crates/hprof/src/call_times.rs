@@ -3,12 +3,12 @@
 //!
 //! Only the running thread changes its nodes, without a lock. A thread that writes a dump reads the current values.
 //!
-//! Programs have hundreds of thousands of stacks, so a node has only the data that a call needs. Its callees are found
-//! by node number alone, because a node knows its caller and its method.
+//! Programs have hundreds of thousands of stacks, so a node has only the data that a call needs. A table has the node of
+//! each pair of a node and a method that was called from it: callers share a node if `depth` cuts off their difference.
 
 use hashbrown::HashTable;
 use jvmpi_formats::profile::{FrameId, StackId, Traces};
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,29 +30,23 @@ struct Hot {
 /// The number of callees that a node caches.
 const LAST: usize = 2;
 
-/// The other part of a node, which is read when a callee is looked up in the tables.
-#[derive(Debug, Default)]
-struct Cold {
-    /// The caller's node, or [`NOBODY`].
-    caller: AtomicU32,
-    stack: AtomicU32,
-}
-
 /// A chunk of nodes.
 #[derive(Debug)]
 struct Chunk {
     hot: [Hot; CHUNK],
-    cold: [Cold; CHUNK],
+    /// The stacks of the nodes, which only new callees and dumps need.
+    stacks: [AtomicU32; CHUNK],
 }
 
-/// The number of nodes in a chunk. A thread with few calls needs little memory.
-const CHUNK: usize = 64;
+/// The number of nodes in a chunk. A thread with few calls needs little memory, and one with many has a list of chunks
+/// that stays in the cache.
+const CHUNK: usize = 256;
 
 impl Chunk {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             hot: std::array::from_fn(|_| Hot::default()),
-            cold: std::array::from_fn(|_| Cold::default()),
+            stacks: std::array::from_fn(|_| AtomicU32::default()),
         })
     }
 }
@@ -150,9 +144,9 @@ impl CallCosts {
     pub fn each(&self, mut visit: impl FnMut(StackId, Cost)) {
         let nodes = self.nodes.load(Ordering::Acquire);
         let chunks = self.chunks();
-        let all = chunks.iter().flat_map(|chunk| chunk.hot.iter().zip(&chunk.cold));
-        for (hot, cold) in all.take(nodes) {
-            visit(StackId(cold.stack.load(Ordering::Relaxed)), hot.read());
+        let all = chunks.iter().flat_map(|chunk| chunk.hot.iter().zip(&chunk.stacks));
+        for (hot, stack) in all.take(nodes) {
+            visit(StackId(stack.load(Ordering::Relaxed)), hot.read());
         }
     }
 
@@ -187,14 +181,9 @@ pub struct CallTimes {
     /// The chunks of `shared`, which this thread reads without a lock.
     chunks: Vec<Arc<Chunk>>,
     nodes: u32,
-    /// The nodes of whole stacks, which are the only ones for their caller and method.
-    children: HashTable<u32>,
-    /// The callees whose stacks are cut off, so that several callers share a node.
-    links: HashTable<Link>,
-    /// Nodes by their stacks, for the lookup of shared nodes.
-    by_stack: HashTable<u32>,
-    /// True if all nodes are in `by_stack`, because their methods are no longer known.
-    has_forgotten: bool,
+    /// The methods that were called from each node.
+    callees: HashTable<Callee>,
+    by_stack: FxHashMap<StackId, u32>,
     shared: Arc<CallCosts>,
 }
 
@@ -208,10 +197,16 @@ struct Call {
 
 /// A method that is called from a node, and the node of the call.
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct Callee {
     caller: u32,
-    method: usize,
     node: u32,
+    method: usize,
+}
+
+impl Callee {
+    fn hash(&self) -> u64 {
+        hash_callee(self.caller, self.method)
+    }
 }
 
 /// The caller of a thread's first call.
@@ -230,10 +225,8 @@ impl CallTimes {
             calls: Vec::new(),
             chunks: Vec::new(),
             nodes: 0,
-            children: HashTable::new(),
-            links: HashTable::new(),
-            by_stack: HashTable::new(),
-            has_forgotten: false,
+            callees: HashTable::new(),
+            by_stack: FxHashMap::default(),
             shared: Arc::default(),
         }
     }
@@ -285,14 +278,8 @@ impl CallTimes {
 
     /// Forgets the methods of `jmethodID`s: a class was unloaded, and the VM may reuse its IDs.
     pub fn forget_methods(&mut self) {
-        self.children.clear();
-        self.links.clear();
+        self.callees.clear();
         self.chunks.iter().flat_map(|chunk| &chunk.hot).for_each(Hot::forget_methods);
-        if !std::mem::replace(&mut self.has_forgotten, true) {
-            for node in 0..self.nodes {
-                self.add_by_stack(node);
-            }
-        }
     }
 
     #[inline]
@@ -300,8 +287,11 @@ impl CallTimes {
         Some(&self.chunks.get(node as usize / CHUNK)?.hot[node as usize % CHUNK])
     }
 
-    fn cold(&self, node: u32) -> &Cold {
-        &self.chunks[node as usize / CHUNK].cold[node as usize % CHUNK]
+    fn stack(&self, node: u32) -> StackId {
+        let chunk = self.chunks.get(node as usize / CHUNK);
+        let stack =
+            chunk.map_or(0, |chunk| chunk.stacks[node as usize % CHUNK].load(Ordering::Relaxed));
+        StackId(stack)
     }
 
     /// Returns the node of a method called from this node, if it is among the most recent callees.
@@ -319,33 +309,17 @@ impl CallTimes {
         method: usize,
         resolve: impl FnOnce(NewCall) -> StackId,
     ) -> u32 {
-        let is_shallow = self.calls.len() < self.depth;
-        let child = if is_shallow { self.child(caller, method) } else { None };
-        let known = child.or_else(|| self.link(caller, method));
-        let node = known.unwrap_or_else(|| self.learn(caller, method, is_shallow, resolve));
+        let known = self.callee(caller, method);
+        let node = known.unwrap_or_else(|| self.learn(caller, method, resolve));
         if let Some(caller) = self.hot(caller) {
             caller.set_last(node);
         }
         node
     }
 
-    fn child(&self, caller: u32, method: usize) -> Option<u32> {
-        let is_it = |node: &u32| self.callee(*node) == (caller, method);
-        self.children.find(hash_callee(caller, method), is_it).copied()
-    }
-
-    fn link(&self, caller: u32, method: usize) -> Option<u32> {
-        let is_it = |link: &Link| link.caller == caller && link.method == method;
-        self.links.find(hash_callee(caller, method), is_it).map(|link| link.node)
-    }
-
-    fn callee(&self, node: u32) -> (u32, usize) {
-        let method = self.hot(node).map_or(0, |node| node.method.load(Ordering::Relaxed));
-        (self.cold(node).caller.load(Ordering::Relaxed), method)
-    }
-
-    fn stack(&self, node: u32) -> StackId {
-        StackId(self.cold(node).stack.load(Ordering::Relaxed))
+    fn callee(&self, caller: u32, method: usize) -> Option<u32> {
+        let is_it = |callee: &Callee| callee.caller == caller && callee.method == method;
+        self.callees.find(hash_callee(caller, method), is_it).map(|callee| callee.node)
     }
 
     #[cold]
@@ -353,73 +327,46 @@ impl CallTimes {
         &mut self,
         caller: u32,
         method: usize,
-        is_shallow: bool,
         resolve: impl FnOnce(NewCall) -> StackId,
     ) -> u32 {
         let is_within = self.limit.take();
         // Beyond the limit, stacks have no callers.
         let caller = if is_within { caller } else { ANYBODY };
-        if let Some(known) = self.link(caller, method).filter(|_| !is_within) {
+        if let Some(known) = self.callee(caller, method).filter(|_| !is_within) {
             return known;
         }
-        let from = if caller < self.nodes { self.stack(caller) } else { StackId::EMPTY };
-        let stack = resolve(NewCall { caller: from, method, is_shallow });
-        let is_whole = is_within && is_shallow;
-        let known = if is_whole && !self.has_forgotten { None } else { self.of_stack(stack) };
-        let node = known.unwrap_or_else(|| self.add(stack));
-        let taken = usize::from(is_within && known.is_none());
-        self.shared.taken.fetch_add(taken, Ordering::Relaxed);
-        if is_within && taken == 0 {
-            self.limit.give_back(1);
-        }
-        if known.is_none() && (!is_whole || self.has_forgotten) {
-            self.add_by_stack(node);
-        }
+        let is_shallow = self.calls.len() < self.depth;
+        let stack = resolve(NewCall { caller: self.stack(caller), method, is_shallow });
         // Several `jmethodID`s are one method if they have the same name in several classes of the same name.
-        let is_of_other = self.callee(node).1 != 0;
-        if let Some(hot) = self.hot(node).filter(|_| !is_of_other) {
+        let known = self.by_stack.get(&stack).copied();
+        let node = known.unwrap_or_else(|| self.add(stack));
+        if is_within && known.is_some() {
+            self.limit.give_back(1);
+        } else if is_within {
+            self.shared.taken.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(hot) = self.hot(node).filter(|hot| hot.method.load(Ordering::Relaxed) == 0) {
             hot.method.store(method, Ordering::Relaxed);
         }
-        let hash = hash_callee(caller, method);
-        if is_whole && !is_of_other {
-            self.cold(node).caller.store(caller, Ordering::Relaxed);
-            let mut children = std::mem::take(&mut self.children);
-            children.insert_unique(hash, node, |node| {
-                let (caller, method) = self.callee(*node);
-                hash_callee(caller, method)
-            });
-            self.children = children;
-        } else {
-            let link = Link { caller, method, node };
-            self.links.insert_unique(hash, link, |link| hash_callee(link.caller, link.method));
-        }
+        let callee = Callee { caller, node, method };
+        self.callees.insert_unique(callee.hash(), callee, Callee::hash);
         node
     }
 
     /// Creates the node of a stack.
     fn add(&mut self, stack: StackId) -> u32 {
         let node = self.nodes;
-        if (node as usize).is_multiple_of(CHUNK) {
+        let place = node as usize % CHUNK;
+        if place == 0 {
             let chunk = Chunk::new();
             self.shared.chunks().push(Arc::clone(&chunk));
             self.chunks.push(chunk);
         }
+        self.chunks[node as usize / CHUNK].stacks[place].store(stack.0, Ordering::Relaxed);
         self.nodes += 1;
-        self.cold(node).caller.store(NOBODY, Ordering::Relaxed);
-        self.cold(node).stack.store(stack.0, Ordering::Relaxed);
         self.shared.nodes.store(self.nodes as usize, Ordering::Release);
+        self.by_stack.insert(stack, node);
         node
-    }
-
-    fn of_stack(&self, stack: StackId) -> Option<u32> {
-        self.by_stack.find(hash_stack(stack), |node| self.stack(*node) == stack).copied()
-    }
-
-    fn add_by_stack(&mut self, node: u32) {
-        let mut by_stack = std::mem::take(&mut self.by_stack);
-        let hash = |node: &u32| hash_stack(self.stack(*node));
-        by_stack.insert_unique(hash(&node), node, hash);
-        self.by_stack = by_stack;
     }
 }
 
@@ -437,12 +384,6 @@ pub fn stack_of_call(traces: &mut Traces, call: NewCall, frame: FrameId, depth: 
 fn hash_callee(caller: u32, method: usize) -> u64 {
     let mut hasher = FxHasher::default();
     (caller, method).hash(&mut hasher);
-    hasher.finish()
-}
-
-fn hash_stack(stack: StackId) -> u64 {
-    let mut hasher = FxHasher::default();
-    stack.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -496,13 +437,13 @@ mod tests {
     }
 
     #[test]
-    fn node_takes_40_bytes_and_its_hot_part_half_a_line_of_the_cache() {
+    fn node_takes_half_a_line_of_the_cache_and_its_table_entry_a_quarter() {
         assert_eq!((size_of::<Hot>(), align_of::<Hot>()), (32, 32));
-        assert_eq!(size_of::<Chunk>(), 40 * CHUNK);
+        assert_eq!((size_of::<Chunk>(), size_of::<Callee>()), (36 * CHUNK, 16));
     }
 
     #[test]
-    fn whole_stacks_have_one_table_entry_each() {
+    fn repeated_calls_add_no_nodes() {
         let mut times = Thread::new(9);
         for round in 0..3 {
             times.enter(100, round);
@@ -512,8 +453,8 @@ mod tests {
             }
             times.leave(100, round + 9);
         }
-        let CallTimes { nodes, children, links, by_stack, .. } = &times.times;
-        assert_eq!((*nodes, children.len(), links.len(), by_stack.len()), (5, 5, 0, 0));
+        let CallTimes { nodes, callees, by_stack, .. } = &times.times;
+        assert_eq!((*nodes, callees.len(), by_stack.len()), (5, 5, 5));
         assert_eq!(read(&times)[&vec![5, 1]], (3, 3));
     }
 
@@ -530,8 +471,8 @@ mod tests {
             }
         }
         assert_eq!(read(&times), BTreeMap::from([(vec![1], (300, 0)), (vec![2, 1], (300, 300))]));
-        let CallTimes { nodes, children, links, .. } = &times.times;
-        assert_eq!((*nodes, children.len(), links.len()), (2, 2, 2));
+        let CallTimes { nodes, callees, .. } = &times.times;
+        assert_eq!((*nodes, callees.len()), (2, 4));
     }
 
     #[test]
@@ -559,8 +500,7 @@ mod tests {
                 times.leave(method, 5 + round);
             }
             times.leave(8, 10);
-            let CallTimes { children, links, .. } = &times.times;
-            assert_eq!((children.len(), links.len()), (3001, 0));
+            assert_eq!(times.times.callees.len(), 3001);
         }
         let rows = read(&times);
         assert_eq!(rows.len(), 3001);
