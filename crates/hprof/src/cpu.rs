@@ -3,9 +3,10 @@
 //! The sum of all samples is the CPU time of the process. What no stack accounts for has a name in place of a stack
 //! ([`Label`]).
 
-use crate::cpu_state::{Cpu, Kinds, State, process_clock};
+use crate::cpu_state::{Cpu, Kinds, State};
 use crate::message::error;
 use crate::orders::Sampled;
+use crate::platform::process_clock;
 use crate::session::Session;
 use crate::shared::{Shared, lock};
 use crate::symbols::Symbols;

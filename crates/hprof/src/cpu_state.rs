@@ -1,11 +1,11 @@
 //! The state of `cpu=samples`, and the sums that are made from it when samples are written. The module
 //! [`cpu`](crate::cpu) collects the samples.
 
+use crate::platform::process_clock;
 use crate::symbols::Symbols;
 use jvmpi::{CpuSample, CpuSampler, Frames};
 use jvmpi_formats::profile::{NameId, ThreadSerial, TraceSerial};
 use rustc_hash::FxHashMap;
-use std::io;
 use std::time::Duration;
 
 /// The sampling of a recording.
@@ -117,19 +117,6 @@ impl Cpu {
         self.counted += rest;
         rest
     }
-}
-
-/// Returns the CPU time of the process. The C library's function is not used: `faketime` and its like replace it in the
-/// process, also for this clock.
-pub fn process_clock() -> io::Result<Duration> {
-    let clock = libc::CLOCK_PROCESS_CPUTIME_ID;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is a local variable.
-    let result = unsafe { libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod objects;
 mod orders;
 mod output;
 mod per_thread;
+mod platform;
 mod rendered;
 mod sampler;
 mod session;

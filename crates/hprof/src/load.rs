@@ -3,12 +3,12 @@
 
 use crate::agent::Hprof;
 use crate::message::error;
+use crate::platform;
 use jvmpi::export::Loaded;
 use jvmpi::sys::JVMPI_Event;
 use jvmpi::sys::jni_sys::{JNI_ERR, JavaVM, jint};
-use std::ffi::{CStr, CString, OsStr, c_char, c_void};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::Path;
 use std::ptr;
 
 /// An entry point of `libjvmpi.so`, or of this library.
@@ -69,7 +69,7 @@ pub unsafe extern "system" fn Agent_OnAttach(
 /// # Safety
 /// `vm` is the VM of this process, which calls the entry point `name` of this library with `options`.
 unsafe fn bring(name: &CStr, vm: *mut JavaVM, options: *mut c_char) -> jint {
-    let found = own_path().and_then(|own| Ok((entry_point(&own, name)?, own)));
+    let found = platform::own_path().and_then(|own| Ok((entry_point(&own, name)?, own)));
     let (on_load, own) = match found {
         Ok(found) => found,
         Err(why) => {
@@ -79,43 +79,20 @@ unsafe fn bring(name: &CStr, vm: *mut JavaVM, options: *mut c_char) -> jint {
     };
     // SAFETY: the caller promises NULL or a string.
     let options = if options.is_null() { c"" } else { unsafe { CStr::from_ptr(options) } };
-    let agent = [own.as_os_str().as_bytes(), b":", options.to_bytes()].concat();
+    let agent = [own.as_os_str().as_encoded_bytes(), b":", options.to_bytes()].concat();
     let Ok(agent) = CString::new(agent) else { return JNI_ERR };
     // SAFETY: this is the entry point that the VM would call; it copies the string.
     unsafe { on_load(vm, agent.as_ptr().cast_mut(), ptr::null_mut()) }
-}
-
-/// Returns the path of this library.
-fn own_path() -> Result<PathBuf, String> {
-    let own = Agent_OnLoad as OnLoad as *const c_void;
-    // SAFETY: a structure of numbers and pointers may be zero.
-    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: `found` has room, and the function is in a library.
-    if unsafe { libc::dladdr(own, &mut found) } == 0 || found.dli_fname.is_null() {
-        return Err("cannot find libhprof.so; give its full path with -agentpath:".into());
-    }
-    // SAFETY: the loader's name of a loaded library is a string.
-    let name = OsStr::from_bytes(unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes());
-    std::fs::canonicalize(name).map_err(|e| format!("{}: {e}", name.display()))
 }
 
 /// Returns an entry point of `libjvmpi.so`: the one that is loaded, or the one beside this library. It stays loaded.
 fn entry_point(own: &Path, name: &CStr) -> Result<OnLoad, String> {
     const LOADED: &CStr = c"libjvmpi.so.1";
     let beside = own.with_file_name("libjvmpi.so");
-    let path = CString::new(beside.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
-    // SAFETY: both names are strings, and the initialization of libjvmpi.so has no requirements.
-    let library = unsafe {
-        let loaded = libc::dlopen(LOADED.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
-        if loaded.is_null() { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) } else { loaded }
-    };
-    if library.is_null() {
-        // SAFETY: after a failure there is a message, a string.
-        let why = unsafe { CStr::from_ptr(libc::dlerror()) }.to_string_lossy();
-        return Err(format!("cannot load libjvmpi.so, which must be beside libhprof.so: {why}"));
-    }
-    // SAFETY: the library is loaded, and the name is a string.
-    let found = unsafe { libc::dlsym(library, name.as_ptr()) };
+    // SAFETY: the initialization of libjvmpi.so has no requirements.
+    let found = unsafe { platform::function(LOADED, &beside, name) }.map_err(|why| {
+        format!("cannot load libjvmpi.so, which must be beside libhprof.so: {why}")
+    })?;
     if found.is_null() {
         return Err(format!("{} has no {}", beside.display(), name.to_string_lossy()));
     }

@@ -1,5 +1,6 @@
 //! The destination of the profile: a front end, or a file that gets its final name only when it is complete.
 
+use crate::platform::unsent;
 use crate::rendered::Rendered;
 use jvmpi_formats::hprof::options::{Cpu, Options, Output as Destination};
 use jvmpi_formats::profile::{
@@ -8,7 +9,6 @@ use jvmpi_formats::profile::{
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -316,16 +316,10 @@ fn out(target: &Target) -> io::Result<Box<dyn Write + Send>> {
 /// connection is closed while it has an unread command, TCP resets it. The data on its way to the front end is
 /// lost then.
 fn wait_until_taken(stream: &TcpStream) {
-    let (mut least, mut since) = (libc::c_int::MAX, Instant::now());
+    let (mut least, mut since) = (i32::MAX, Instant::now());
     // A closed connection has no peer address.
     while stream.peer_addr().is_ok() {
-        let mut left = 0;
-        // SAFETY: the descriptor is that of an open connection, and the kernel writes a number to `left`.
-        let is_told =
-            unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut left) } == 0;
-        if !is_told || left == 0 {
-            return;
-        }
+        let Some(left) = unsent(stream).filter(|left| *left > 0) else { return };
         if left < least {
             (least, since) = (left, Instant::now());
         } else if since.elapsed() >= PATIENCE {
@@ -399,6 +393,7 @@ impl FileInTheMaking {
 mod tests {
     use super::*;
     use std::net::{Ipv4Addr, TcpListener};
+    use std::os::fd::AsRawFd;
     use std::sync::mpsc;
 
     /// A length above the receive buffer of the front end and below our send buffer.

@@ -121,7 +121,8 @@ impl Slot {
         self.epoch.store(epoch, Ordering::Relaxed);
     }
 
-    /// Takes the data of another thread, after the epoch has become `epoch` and a later [`pass_barrier`] has
+    /// Takes the data of another thread, after the epoch has become `epoch` and a later
+    /// [`pass_barrier`](crate::platform::pass_barrier) has
     /// succeeded. Returns None if the thread is using the data, has renewed it since, or has none.
     pub fn take(&self, epoch: u32) -> Option<Box<Own>> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,16 +133,6 @@ impl Slot {
         // SAFETY: the thread does not use the data, and waits for the lock before it does.
         unsafe { &mut *self.own.get() }.take()
     }
-}
-
-/// Makes all threads of the process pass a memory barrier. Returns false if the system does not support that.
-pub fn pass_barrier() -> bool {
-    let membarrier = |command: libc::c_int| {
-        // SAFETY: the call takes numbers and touches no memory.
-        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
-    };
-    membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
-        && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
 }
 
 /// Marks a slot as used by its thread until this is dropped.
@@ -181,6 +172,7 @@ impl DerefMut for InUse<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::pass_barrier;
     use jvmpi_formats::hprof::options::{Options, Request};
     use std::thread;
 

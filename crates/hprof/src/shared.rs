@@ -4,7 +4,8 @@ use crate::cpu_state::Cpu;
 use crate::locks;
 use crate::objects::{Object, Objects};
 use crate::orders::{Orders, Sampled};
-use crate::per_thread::{Slot, pass_barrier};
+use crate::per_thread::Slot;
+use crate::platform::{pass_barrier, trim_memory};
 use crate::session::Session;
 use crate::sites::SiteKey;
 use crate::symbols::{NO_TRACE, NewClass, Symbols};
@@ -280,12 +281,7 @@ impl Shared {
         }
         self.session().forget();
         lock(&self.known).end();
-        // musl returns freed memory without being asked.
-        // SAFETY: the function has no precondition.
-        #[cfg(target_env = "gnu")]
-        unsafe {
-            libc::malloc_trim(0);
-        }
+        trim_memory();
     }
 
     /// Returns the object of a JNI global reference and the trace that created the reference.
