@@ -17,8 +17,9 @@ struct Fact {
     abi: Option<[i64; 2]>,
 }
 
-/// Generates `facts()` and `names()` from one list: all constants, then all structs with their size and the offset
-/// of each member, for 64-bit | 32-bit pointers.
+/// Generates `facts()` and `names()` from one list: all constants but those of [`EVENTS`], then all structs with their
+/// size and the offset of each member, for 64-bit | 32-bit pointers. A structure or union inside another is listed by
+/// its members, of which the first has its offset.
 macro_rules! layout {
     (
         $($constant:ident)*;
@@ -30,6 +31,7 @@ macro_rules! layout {
             let mut facts = Vec::new();
             let mut fact = |c: String, rust, abi| facts.push(Fact { c, rust, abi });
             $(fact(stringify!($constant).into(), i64::from($constant), None);)*
+            EVENTS.iter().for_each(|event| fact(event.constant.into(), event.number.into(), None));
             $(
                 let ty = stringify!($ty);
                 fact(format!("sizeof({ty})"), size_of::<$ty>() as i64, Some([$size, $size32]));
@@ -50,8 +52,10 @@ macro_rules! layout {
 
         fn names() -> BTreeSet<String> {
             let constants = [$(stringify!($constant)),*].map(String::from);
-            let members = [$($([stringify!($ty), $(stringify!($member)),+].as_slice()),*),*];
-            constants.into_iter().chain(members.map(path)).collect()
+            let members: [&[&str]; _] = [$($(&[stringify!($ty), $(stringify!($member)),+]),*),*];
+            let with_outer = |parts: &[&str]| (2..=parts.len()).map(|n| path(&parts[..n])).collect::<Vec<_>>();
+            let events = EVENTS.iter().map(|event| event.constant.to_owned());
+            constants.into_iter().chain(events).chain(members.into_iter().flat_map(with_outer)).collect()
         }
     };
 }
@@ -72,43 +76,6 @@ layout! {
     JVMPI_SUCCESS
     JVMPI_NOT_AVAILABLE
     JVMPI_FAIL
-    JVMPI_EVENT_METHOD_ENTRY
-    JVMPI_EVENT_METHOD_ENTRY2
-    JVMPI_EVENT_METHOD_EXIT
-    JVMPI_EVENT_OBJECT_ALLOC
-    JVMPI_EVENT_OBJECT_FREE
-    JVMPI_EVENT_OBJECT_MOVE
-    JVMPI_EVENT_COMPILED_METHOD_LOAD
-    JVMPI_EVENT_COMPILED_METHOD_UNLOAD
-    JVMPI_EVENT_INSTRUCTION_START
-    JVMPI_EVENT_THREAD_START
-    JVMPI_EVENT_THREAD_END
-    JVMPI_EVENT_CLASS_LOAD_HOOK
-    JVMPI_EVENT_HEAP_DUMP
-    JVMPI_EVENT_JNI_GLOBALREF_ALLOC
-    JVMPI_EVENT_JNI_GLOBALREF_FREE
-    JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC
-    JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE
-    JVMPI_EVENT_CLASS_LOAD
-    JVMPI_EVENT_CLASS_UNLOAD
-    JVMPI_EVENT_DATA_DUMP_REQUEST
-    JVMPI_EVENT_DATA_RESET_REQUEST
-    JVMPI_EVENT_JVM_INIT_DONE
-    JVMPI_EVENT_JVM_SHUT_DOWN
-    JVMPI_EVENT_ARENA_NEW
-    JVMPI_EVENT_ARENA_DELETE
-    JVMPI_EVENT_OBJECT_DUMP
-    JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
-    JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
-    JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT
-    JVMPI_EVENT_MONITOR_CONTENDED_ENTER
-    JVMPI_EVENT_MONITOR_CONTENDED_ENTERED
-    JVMPI_EVENT_MONITOR_CONTENDED_EXIT
-    JVMPI_EVENT_MONITOR_WAIT
-    JVMPI_EVENT_MONITOR_WAITED
-    JVMPI_EVENT_MONITOR_DUMP
-    JVMPI_EVENT_GC_START
-    JVMPI_EVENT_GC_FINISH
     JVMPI_MAX_EVENT_TYPE_VAL
     JVMPI_REQUESTED_EVENT
     JVMPI_EVENT_OBJ_ALLOC
@@ -206,8 +173,6 @@ layout! {
     JVMPI_Event: 88 | 48 {
         event_type: 0 | 0,
         env_id: 8 | 4,
-        u: 16 | 8,
-        u.class_load: 16 | 8,
         u.class_load.class_name: 16 | 8,
         u.class_load.source_name: 24 | 12,
         u.class_load.num_interfaces: 32 | 16,
@@ -218,95 +183,69 @@ layout! {
         u.class_load.num_instance_fields: 64 | 36,
         u.class_load.instances: 72 | 40,
         u.class_load.class_id: 80 | 44,
-        u.class_unload: 16 | 8,
         u.class_unload.class_id: 16 | 8,
-        u.class_load_hook: 16 | 8,
         u.class_load_hook.class_data: 16 | 8,
         u.class_load_hook.class_data_len: 24 | 12,
         u.class_load_hook.new_class_data: 32 | 16,
         u.class_load_hook.new_class_data_len: 40 | 20,
         u.class_load_hook.malloc_f: 48 | 24,
-        u.obj_alloc: 16 | 8,
         u.obj_alloc.arena_id: 16 | 8,
         u.obj_alloc.class_id: 24 | 12,
         u.obj_alloc.is_array: 32 | 16,
         u.obj_alloc.size: 36 | 20,
         u.obj_alloc.obj_id: 40 | 24,
-        u.obj_free: 16 | 8,
         u.obj_free.obj_id: 16 | 8,
-        u.obj_move: 16 | 8,
         u.obj_move.arena_id: 16 | 8,
         u.obj_move.obj_id: 24 | 12,
         u.obj_move.new_arena_id: 32 | 16,
         u.obj_move.new_obj_id: 40 | 20,
-        u.new_arena: 16 | 8,
         u.new_arena.arena_id: 16 | 8,
         u.new_arena.arena_name: 24 | 12,
-        u.delete_arena: 16 | 8,
         u.delete_arena.arena_id: 16 | 8,
-        u.thread_start: 16 | 8,
         u.thread_start.thread_name: 16 | 8,
         u.thread_start.group_name: 24 | 12,
         u.thread_start.parent_name: 32 | 16,
         u.thread_start.thread_id: 40 | 20,
         u.thread_start.thread_env_id: 48 | 24,
-        u.heap_dump: 16 | 8,
         u.heap_dump.dump_level: 16 | 8,
         u.heap_dump.begin: 24 | 12,
         u.heap_dump.end: 32 | 16,
         u.heap_dump.num_traces: 40 | 20,
         u.heap_dump.traces: 48 | 24,
-        u.jni_globalref_alloc: 16 | 8,
         u.jni_globalref_alloc.obj_id: 16 | 8,
         u.jni_globalref_alloc.ref_id: 24 | 12,
-        u.jni_globalref_free: 16 | 8,
         u.jni_globalref_free.ref_id: 16 | 8,
-        u.method: 16 | 8,
         u.method.method_id: 16 | 8,
-        u.method_entry2: 16 | 8,
         u.method_entry2.method_id: 16 | 8,
         u.method_entry2.obj_id: 24 | 12,
-        u.compiled_method_load: 16 | 8,
         u.compiled_method_load.method_id: 16 | 8,
         u.compiled_method_load.code_addr: 24 | 12,
         u.compiled_method_load.code_size: 32 | 16,
         u.compiled_method_load.lineno_table_size: 36 | 20,
         u.compiled_method_load.lineno_table: 40 | 24,
-        u.compiled_method_unload: 16 | 8,
         u.compiled_method_unload.method_id: 16 | 8,
         u.compiled_method_unload.code_addr: 24 | 12,
-        u.instruction: 16 | 8,
         u.instruction.method_id: 16 | 8,
         u.instruction.offset: 24 | 12,
-        u.instruction.u: 28 | 16,
-        u.instruction.u.if_info: 28 | 16,
         u.instruction.u.if_info.is_true: 28 | 16,
-        u.instruction.u.tableswitch_info: 28 | 16,
         u.instruction.u.tableswitch_info.key: 28 | 16,
         u.instruction.u.tableswitch_info.low: 32 | 20,
         u.instruction.u.tableswitch_info.hi: 36 | 24,
-        u.instruction.u.lookupswitch_info: 28 | 16,
         u.instruction.u.lookupswitch_info.chosen_pair_index: 28 | 16,
         u.instruction.u.lookupswitch_info.pairs_total: 32 | 20,
-        u.monitor_dump: 16 | 8,
         u.monitor_dump.begin: 16 | 8,
         u.monitor_dump.end: 24 | 12,
         u.monitor_dump.num_traces: 32 | 16,
         u.monitor_dump.traces: 40 | 20,
         u.monitor_dump.threads_status: 48 | 24,
-        u.raw_monitor: 16 | 8,
         u.raw_monitor.name: 16 | 8,
         u.raw_monitor.id: 24 | 12,
-        u.monitor: 16 | 8,
         u.monitor.object: 16 | 8,
-        u.monitor_wait: 16 | 8,
         u.monitor_wait.object: 16 | 8,
         u.monitor_wait.timeout: 24 | 12,
-        u.gc_info: 16 | 8,
         u.gc_info.used_objects: 16 | 8,
         u.gc_info.used_object_space: 24 | 16,
         u.gc_info.total_object_space: 32 | 24,
-        u.object_dump: 16 | 8,
         u.object_dump.data_len: 16 | 8,
         u.object_dump.data: 24 | 12,
     }
@@ -413,7 +352,6 @@ fn list_is_complete() {
     let in_rust = files.into_iter().flat_map(str::lines);
     let in_rust = in_rust.filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
     let in_rust = in_rust.filter(|&name| name != "EVENTS");
-    let in_rust = in_rust.chain(EVENTS.iter().map(|event| event.constant));
     let extra: Vec<_> = in_rust.filter(|&name| !listed.contains(name)).collect();
     assert!(extra.is_empty(), "in Rust, but not in jvmpi.h: {extra:?}");
 }
