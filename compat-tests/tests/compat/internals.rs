@@ -28,6 +28,7 @@ const SEED: u64 = 0;
 fn always(feature: u32) -> Vec<&'static str> {
     let mut names = vec![
         "eetop",
+        "Arguments",
         "JVM_Sleep",
         "JVM_MonitorWait",
         "collector",

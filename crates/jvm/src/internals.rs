@@ -56,6 +56,8 @@ internals! {
         "threads that only wait may miss in lists, dumps and traces";
     THREAD_STATE: "thread_state", since OLDEST, Info,
         "a sampler finds virtual threads too often where they leave their carriers";
+    VM_OPTIONS: "Arguments", since OLDEST, Info,
+        "the JVM reports a library of -Xrun that is no agent, and 25 crashes on it";
     ASYNC_GET_CALL_TRACE: "AsyncGetCallTrace", since OLDEST, Warn,
         "call traces show safepoint polls only";
     SLEEP: "JVM_Sleep", since OLDEST, Warn,

@@ -1,8 +1,8 @@
 //! HotSpot's description of its own structures, which it publishes for debuggers. The tables are in variables
 //! whose names begin with `gHotSpotVM`. Further variables give the layout of their entries.
 
-use super::symbols;
-use std::ffi::{CStr, c_char};
+use super::{internals, symbols};
+use std::ffi::{CStr, c_char, c_int};
 use std::ptr::{self, NonNull};
 
 /// Returns the value of an exported variable.
@@ -84,11 +84,26 @@ pub fn offset_of(structure: &CStr, name: &CStr) -> Option<usize> {
     field(structure, name).map(|field| field.offset)
 }
 
-/// Returns the value of a static field that is a pointer or has the size of one.
-fn static_word(structure: &CStr, name: &CStr) -> Option<usize> {
+/// Returns the value of a static field of this type.
+fn static_value<T: Copy>(structure: &CStr, name: &CStr) -> Option<T> {
     let address = field(structure, name)?.address;
     // SAFETY: the VM's table says that the field is at this address.
     (!address.is_null()).then(|| unsafe { ptr::read(address.cast()) })
+}
+
+/// Returns the options that the VM was started with, in the order in which it has processed them: those of the command
+/// line, of environment variables and of files, and those that a program has passed to JNI_CreateJavaVM.
+pub fn vm_options() -> Option<Vec<&'static CStr>> {
+    const ARGUMENTS: &CStr = c"Arguments";
+    internals::VM_OPTIONS.find(|| {
+        let count: c_int = static_value(ARGUMENTS, c"_num_jvm_args")?;
+        let options: *const *const c_char = static_value(ARGUMENTS, c"_jvm_args_array")?;
+        let option = |i| {
+            // SAFETY: the VM has that many options, which it copies before it loads agents and never frees.
+            unsafe { CStr::from_ptr(options.add(i).read()) }
+        };
+        Some((0..usize::try_from(count).ok()?).map(option).collect())
+    })
 }
 
 fn size_of_structure(structure: &CStr) -> Option<usize> {
@@ -103,7 +118,8 @@ fn size_of_structure(structure: &CStr) -> Option<usize> {
 pub fn is_any_set(flags: &[&CStr]) -> Option<bool> {
     const FLAG: &CStr = c"JVMFlag";
     let (names, values) = (field(FLAG, c"_name")?.offset, field(FLAG, c"_addr")?.offset);
-    let (all, count) = (static_word(FLAG, c"flags")?, static_word(FLAG, c"numFlags")?);
+    let (all, count): (usize, usize) =
+        (static_value(FLAG, c"flags")?, static_value(FLAG, c"numFlags")?);
     let table =
         Table { start: ptr::with_exposed_provenance(all), stride: size_of_structure(FLAG)? };
     let is_set = |flag: Entry| {

@@ -28,9 +28,8 @@ struct Expected {
 static EXPECTED: Lock<Vec<Expected>> = Lock::new(Vec::new());
 
 /// Registers the agent in this library as expected.
-pub fn expect(library: &AgentLibrary, options: &[u8]) {
+pub fn expect(library: &AgentLibrary, options: String) {
     if let Some(LoadedLibrary { base, path }) = library_of(library.on_load as usize) {
-        let options = String::from_utf8_lossy(options).into_owned();
         EXPECTED.lock().push(Expected { base, path, options });
     }
 }

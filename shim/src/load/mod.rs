@@ -1,7 +1,6 @@
 //! Loads the shim into the VM, and agents into the shim.
 
 mod command;
-mod command_line;
 mod get_env;
 mod layers;
 mod library;

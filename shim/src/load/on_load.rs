@@ -1,12 +1,12 @@
 //! Loads the agents that the shim itself is responsible for, and calls their `JVM_OnLoad`.
 
-use super::command_line;
 use super::get_env::{self, Beginning, claim, expect};
 use super::library::{self, AgentLibrary, Instead, LibraryError};
 use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
 use jvm::lock::Lock;
 use jvm::platform::dynamic_loader::{self, library_of};
+use jvm::vm_structs;
 use jvmpi_settings::{ExecStack, OnLoad};
 use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -48,9 +48,8 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let mut parts = text.splitn(2, |byte| *byte == b':');
-    let name = OsStr::from_bytes(parts.next().unwrap_or_default());
-    let options = parts.next().and_then(|options| CString::new(options).ok());
+    let (name, options) = name_and_options(text);
+    let options = options.and_then(|options| CString::new(options).ok());
     let may_copy = jvmpi_settings::get().execstack == ExecStack::Copy;
     let library = open(name, may_copy).map_err(|error| error.to_string())?;
     match &options {
@@ -61,6 +60,12 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
         None => log::info!("agent {} without options", library.path.display()),
     }
     Ok(Some(Pending { library, options }))
+}
+
+/// Splits `name:options`, as the VM does for -Xrun: the options are None without a colon.
+fn name_and_options(text: &[u8]) -> (&OsStr, Option<&[u8]>) {
+    let mut parts = text.splitn(2, |byte| *byte == b':');
+    (OsStr::from_bytes(parts.next().unwrap_or_default()), parts.next())
 }
 
 /// Returns the options without the secret of a recording. Others may read the log of a program.
@@ -102,12 +107,14 @@ pub fn check_xrun_libraries() -> Result<(), String> {
     if CHECKED.set(()).is_err() {
         return Ok(());
     }
-    for argument in command_line::xrun_arguments_of_this_process() {
+    for option in vm_structs::vm_options().unwrap_or_default() {
+        let Some(agent) = option.to_bytes().strip_prefix(b"-Xrun") else { continue };
+        let (name, options) = name_and_options(agent);
         // The JVM loads the file itself.
-        match open(&argument.name, false) {
+        match open(name, false) {
             Ok(library) => {
-                let options = argument.options.unwrap_or_default();
-                let settings = get_env::settings_of(&library.path, &options.to_string_lossy());
+                let options = String::from_utf8_lossy(options.unwrap_or_default());
+                let settings = get_env::settings_of(&library.path, &options);
                 if settings.onload == OnLoad::Init {
                     log::warn!(
                         "onload=init has no effect on {}, because the JVM calls its JVM_OnLoad; use \
@@ -115,7 +122,7 @@ pub fn check_xrun_libraries() -> Result<(), String> {
                         library.path.display()
                     );
                 }
-                expect(&library, options.as_bytes());
+                expect(&library, options.into_owned());
             }
             // The VM loads this library as a JVMTI agent without the shim.
             Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
@@ -136,7 +143,8 @@ pub fn begin_all(at: OnLoad) -> Result<(), String> {
 /// Calls JVM_OnLoad of an agent.
 pub fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, String> {
     let path = library.path.display();
-    expect(&library, options.as_deref().unwrap_or_default().to_bytes());
+    let own_options = options.as_deref().unwrap_or_default().to_string_lossy().into_owned();
+    expect(&library, own_options);
     let agent = library_of(library.on_load as usize).and_then(claim).ok_or_else(|| {
         format!("cannot load {path}: there are already {} agents, the maximum", agents::MAX_AGENTS)
     })?;
