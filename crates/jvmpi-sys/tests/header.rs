@@ -1,4 +1,5 @@
-//! Compiles `jvmpi.h` without warnings in every dialect that its users write, for 64 and for 32 bits.
+//! Compiles `jvmpi.h` without warnings in every dialect that its users write, for 64 and for 32 bits, and the agents of
+//! the tutorial.
 
 mod common;
 
@@ -94,4 +95,16 @@ fn cpp98() {
 #[test]
 fn cpp20() {
     compile("cpp20", "c++", "c++20");
+}
+
+#[test]
+fn agents_of_the_tutorial_compile() {
+    const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent");
+    let standards = ["c89", "c99"];
+    for (agent, standard) in ["count.c", "sampler.c"].iter().flat_map(|a| standards.map(|s| (a, s)))
+    {
+        let Some(mut cc) = common::cc("agents_of_the_tutorial_compile") else { return };
+        cc.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
+        compiles(cc.arg(format!("-std={standard}")).arg(format!("{EXAMPLES}/{agent}")));
+    }
 }
