@@ -2,17 +2,13 @@
 //!
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
-use jvm::platform::dynamic_loader::{self, path_of, symbol_in};
+use jvm::platform::dynamic_loader::{Opened, symbol_in};
 use jvmpi_settings::library::{EXECUTABLE_STACK, NeededSymbol, ON_LOAD, without_executable_stack};
 pub use jvmpi_settings::library::{Instead, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-use std::ffi::{OsStr, OsString, c_void};
-use std::fs::{self, File};
-use std::io::Write;
+use std::ffi::{CString, OsStr, OsString, c_void};
+use std::fs;
 use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
@@ -36,7 +32,7 @@ pub struct AgentLibrary {
 /// the library but cannot load it.
 pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, LibraryError> {
     let name = name.as_ref();
-    if name.as_bytes().contains(&b'/') {
+    if name.as_encoded_bytes().contains(&b'/') {
         let path = PathBuf::from(name);
         return if path.exists() { Ok(path) } else { Err(LibraryError::NoFile { path }) };
     }
@@ -71,17 +67,14 @@ pub fn open(path: &Path, may_copy: bool) -> Result<AgentLibrary, LibraryError> {
             false => Err(error),
         })
         .map_err(|error| unloadable(path, error))?;
-    // SAFETY: the specification requires this type for a symbol of this name. The symbol can be NULL, as that of an
-    // indirect function.
-    let entry = |name| unsafe { library.get::<Option<JVM_OnLoad>>(name) }.ok();
-    let on_load =
-        ON_LOAD.into_iter().find_map(entry).and_then(|symbol| *symbol).ok_or_else(|| {
-            LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing }
-        })?;
-    // The library is never closed.
-    let handle = library.into_raw();
+    // The symbol can be NULL, as that of an indirect function.
+    let entry = |name| library.symbol(&CString::new(name).ok()?);
+    let no_on_load = || LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing };
+    let on_load = ON_LOAD.into_iter().find_map(entry).ok_or_else(no_on_load)?;
+    // SAFETY: the specification requires this type for a symbol of this name.
+    let on_load = unsafe { mem::transmute::<NonNull<c_void>, JVM_OnLoad>(on_load) };
     // If the JVM loaded the library first, it did so lazily, and symbols are unresolved.
-    match unresolved_symbol(path, handle) {
+    match unresolved_symbol(path, &library) {
         Some(symbol) => Err(unloadable(path, format!("undefined symbol: {symbol}").into())),
         None => Ok(AgentLibrary { path: path.into(), on_load }),
     }
@@ -89,41 +82,24 @@ pub fn open(path: &Path, may_copy: bool) -> Result<AgentLibrary, LibraryError> {
 
 /// Loads a copy of a library which wants no executable stack, and lets it have the library's path. None if there can be
 /// no such copy.
-fn load_copy(path: &Path) -> Option<Result<Library, OsString>> {
+fn load_copy(path: &Path) -> Option<Result<Opened, OsString>> {
     let copy = without_executable_stack(&fs::read(path).ok()?)?;
-    // SAFETY: the name is a constant, and the descriptor is new.
-    let mut file = unsafe {
-        match libc::memfd_create(c"agent".as_ptr(), libc::MFD_CLOEXEC) {
-            -1 => return None,
-            number => File::from_raw_fd(number),
-        }
-    };
-    file.write_all(&copy).ok()?;
-    let loaded = load(OsStr::new(&format!("/proc/self/fd/{}", file.as_raw_fd())));
-    Some(loaded.map(|library| {
+    // SAFETY: as in `load`.
+    let loaded = unsafe { Opened::from_contents(&copy, path) }?;
+    if loaded.is_ok() {
         log::warn!(
             "{} wants an executable stack, which the C library refuses: a copy of it is loaded that wants none; if it \
              crashes or hangs, start the JVM with GLIBC_TUNABLES=glibc.rtld.execstack=2",
             path.display()
         );
-        let handle = library.into_raw();
-        // SAFETY: the library was just opened, and is never closed.
-        unsafe {
-            dynamic_loader::rename(handle, path);
-            Library::from_raw(handle)
-        }
-    }))
+    }
+    Some(loaded)
 }
 
 /// Returns a symbol that the library needs and that no loaded library defines, if there is one.
-fn unresolved_symbol(path: &Path, handle: *mut c_void) -> Option<String> {
-    let is_missing = |needed: &NeededSymbol| {
-        let NeededSymbol { name, version } = needed;
-        let places = [handle, libc::RTLD_DEFAULT];
-        // SAFETY: the handle belongs to an open library.
-        let find = |place| unsafe { dynamic_loader::symbol(place, name, version.as_deref()) };
-        places.into_iter().all(|place| find(place).is_none())
-    };
+fn unresolved_symbol(path: &Path, library: &Opened) -> Option<String> {
+    let is_missing =
+        |NeededSymbol { name, version }: &NeededSymbol| !library.finds(name, version.as_deref());
     let missing = jvmpi_settings::library::needed_symbols(path).into_iter().find(is_missing)?;
     Some(missing.name.to_string_lossy().into_owned())
 }
@@ -138,25 +114,25 @@ pub fn on_unload(path: &Path) -> Option<JVM_OnUnload> {
 /// Loads `file_name`, which has no `/`, through the dynamic loader's search. Returns `None` if it is not found.
 fn found_by_loader(file_name: &OsStr) -> Result<Option<PathBuf>, LibraryError> {
     match load(file_name) {
-        // SAFETY: the library was just opened and is never closed.
-        Ok(library) => Ok(unsafe { path_of(library.into_raw()) }),
+        Ok(library) => Ok(library.path()),
         // If the loader found no file, its message begins with the name that it was given; otherwise with the path
         // of the file.
-        Err(error) if error.as_bytes().starts_with(&[file_name.as_bytes(), b":"].concat()) => {
-            Ok(None)
-        }
+        Err(error) if starts_with_name(&error, file_name) => Ok(None),
         Err(error) => Err(unloadable(Path::new(file_name), error)),
     }
 }
 
-/// Calls `dlopen`. The error is the loader's message.
-fn load(file: &OsStr) -> Result<Library, OsString> {
+/// Returns true if the loader's message begins with the name of the file.
+fn starts_with_name(message: &OsStr, name: &OsStr) -> bool {
+    let rest = message.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+    rest.is_some_and(|rest| rest.starts_with(b":"))
+}
+
+/// Loads a library. The error is the loader's message.
+fn load(file: &OsStr) -> Result<Opened, OsString> {
     // SAFETY: this runs the initializers of a library that the user asked to load, on the thread and at the time at
     // which the JVM would do so for -Xrun.
-    unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| match error {
-        libloading::Error::DlOpen { source } => source.to_string().into(),
-        other => other.to_string().into(),
-    })
+    unsafe { Opened::open(file) }
 }
 
 fn unloadable(path: &Path, message: OsString) -> LibraryError {
@@ -175,7 +151,6 @@ mod tests {
     use jvmpi_settings::library::testing::{
         AGENT, Directory, complaint, elf_header, without_stack_header,
     };
-    use std::ffi::CString;
     use std::ptr;
 
     #[test]
@@ -333,9 +308,7 @@ mod tests {
             if cfg!(target_arch = "aarch64") && path.ends_with("libheaderless.so") {
                 continue;
             }
-            let handle = load_copy(&path).unwrap().unwrap().into_raw();
-            // SAFETY: the library is never closed.
-            assert_eq!(unsafe { path_of(handle) }.as_deref(), Some(&*path));
+            assert_eq!(load_copy(&path).unwrap().unwrap().path().as_deref(), Some(&*path));
             let library = open(&path, false).unwrap();
             assert_eq!(library_of(library.on_load as usize).unwrap().path, path);
             assert!(on_unload(&path).is_some());

@@ -22,8 +22,8 @@ use jvm::types::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use jvmpi_settings::{OnLoad, SelfTest};
 use on_load::Pending;
 use std::ffi::{c_char, c_void};
-use std::slice;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{process, slice};
 
 /// Handles `Agent_OnLoad`, which the VM calls during startup for every `-agentpath` that names the shim. An error ends
 /// the process with one line.
@@ -156,8 +156,7 @@ fn log_start() {
 fn fail(message: &str) -> ! {
     log::error!("{message}");
     phase::advance(Phase::Dead);
-    // SAFETY: exit may be called by any thread.
-    unsafe { libc::exit(1) }
+    process::exit(1)
 }
 
 /// Calls JVM_OnLoad of the agents that the shim itself loads. The VM can now run Java code, so JNI works.

@@ -1,10 +1,13 @@
 //! The dynamic loader's knowledge of the libraries in this process: which library an address is in, and where symbols
 //! are.
 
-use libloading::os::unix::{Library, RTLD_LAZY};
-use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
+use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_void};
+use std::fs::File;
+use std::io::Write;
 use std::mem;
 use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
@@ -61,7 +64,7 @@ unsafe fn own_symbol(handle: *mut c_void, name: &CStr) -> Option<NonNull<c_void>
 ///
 /// # Safety
 /// `handle` belongs to an open library, or is a special value such as `RTLD_DEFAULT`.
-pub unsafe fn symbol(
+unsafe fn symbol(
     handle: *mut c_void,
     name: &CStr,
     version: Option<&CStr>,
@@ -132,20 +135,74 @@ unsafe extern "C" fn addresses(
 ///
 /// # Safety
 /// `handle` belongs to an open library.
-pub unsafe fn path_of(handle: *mut c_void) -> Option<PathBuf> {
+unsafe fn path_of(handle: *mut c_void) -> Option<PathBuf> {
     // SAFETY: as the caller promises; the record contains the library's file name.
     unsafe { link_map(handle).map(|map| path_from(map.l_name)) }
 }
 
-/// Lets the dynamic loader know a library by this path instead of the one that it was loaded from.
-///
-/// # Safety
-/// `handle` belongs to a library that is never closed: the loader would free the name.
-pub unsafe fn rename(handle: *mut c_void, path: &Path) {
-    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return };
-    // SAFETY: as the caller promises; the name is leaked. No other thread knows the library yet.
-    if let Some(map) = unsafe { link_map(handle) } {
-        map.l_name = path.into_raw();
+/// A library that stays loaded until the process ends.
+pub struct Opened(*mut c_void);
+
+impl Opened {
+    /// Loads a library and resolves all its symbols. A name without a `/` is searched. The error is the loader's message.
+    ///
+    /// # Safety
+    /// The initializers of the library may run now, on this thread.
+    pub unsafe fn open(file: &OsStr) -> Result<Self, OsString> {
+        // SAFETY: as the caller promises.
+        match unsafe { Library::open(Some(file), RTLD_NOW | RTLD_LOCAL) } {
+            Ok(library) => Ok(Self(library.into_raw())),
+            Err(libloading::Error::DlOpen { source }) => Err(source.to_string().into()),
+            Err(other) => Err(other.to_string().into()),
+        }
+    }
+
+    /// Loads a library from its contents, like [`Self::open`]. The loader knows it by this path. None if there is no
+    /// memory for it.
+    ///
+    /// # Safety
+    /// The same as for [`Self::open`].
+    pub unsafe fn from_contents(contents: &[u8], path: &Path) -> Option<Result<Self, OsString>> {
+        // SAFETY: the name is a constant, and the descriptor is new.
+        let mut file = unsafe {
+            match libc::memfd_create(c"agent".as_ptr(), libc::MFD_CLOEXEC) {
+                -1 => return None,
+                number => File::from_raw_fd(number),
+            }
+        };
+        file.write_all(contents).ok()?;
+        let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+        let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+        // SAFETY: as the caller promises.
+        let opened = unsafe { Self::open(OsStr::new(&name)) };
+        let map = opened.as_ref().ok().and_then(|library| {
+            // SAFETY: the library is never closed, so the loader does not free the name, which is leaked below. No other
+            // thread knows the library yet.
+            unsafe { link_map(library.0) }
+        });
+        if let Some(map) = map {
+            map.l_name = path.into_raw();
+        }
+        Some(opened)
+    }
+
+    /// Returns the address of a symbol in the library or its dependencies.
+    pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        // SAFETY: the library is never closed.
+        unsafe { symbol(self.0, name, None) }
+    }
+
+    /// Returns true if the loader finds this symbol for the library.
+    pub fn finds(&self, name: &CStr, version: Option<&CStr>) -> bool {
+        // SAFETY: the library is never closed.
+        let is_in = |place| unsafe { symbol(place, name, version) }.is_some();
+        is_in(self.0) || is_in(libc::RTLD_DEFAULT)
+    }
+
+    /// Returns the path by which the loader knows the library.
+    pub fn path(&self) -> Option<PathBuf> {
+        // SAFETY: the library is never closed.
+        unsafe { path_of(self.0) }
     }
 }
 
