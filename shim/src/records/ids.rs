@@ -2,13 +2,48 @@
 //!
 //! An ID is a multiple of 16, starting at 16, because agents hash IDs by shifting them. It stays below 2^32 as
 //! long as possible, because some agents keep IDs in 32 bits. It is kept in the object's JVMTI tag, with a bit
-//! for each agent that got the announcement. No ID is used twice, unless a [setting](free_ids) allows it.
+//! for each agent that got the announcement. No ID is used twice, unless the settings `ids=32bit` and `ids=reused` allow
+//! it.
 
-use super::free_ids::{self, Run, STEP, end};
+use super::numbered::Runs;
 pub use super::tags::{Tag, possible_tags};
+use jvm::lock::Lock;
 use jvm::{Error, Result};
+use jvmpi_settings::{Arenas, Ids};
 use jvmpi_sys::jobjectID;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+/// The distance between two IDs.
+const STEP: i64 = 16;
+
+/// The limit of all IDs: they fit into a pointer, and into the bits that a tag has for the ID.
+const END: i64 = if usize::BITS == 32 { 1 << 32 } else { 1 << 48 };
+
+/// Returns the limit of all IDs. In builds with debug assertions, which tests use, the environment variable
+/// `JVMPI_TEST_IDS` sets the number of IDs.
+fn end() -> i64 {
+    #[cfg(debug_assertions)]
+    {
+        use std::sync::LazyLock;
+
+        static FEW: LazyLock<Option<i64>> = LazyLock::new(|| {
+            let count: i64 = std::env::var("JVMPI_TEST_IDS").ok()?.parse().ok()?;
+            Some((count + 1) * STEP)
+        });
+        FEW.unwrap_or(END)
+    }
+    #[cfg(not(debug_assertions))]
+    END
+}
+
+/// IDs that follow each other in steps of 16.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Run {
+    /// The first ID.
+    first: i64,
+    /// The number of IDs.
+    count: i64,
+}
 
 static LAST: AtomicI64 = AtomicI64::new(0);
 
@@ -37,8 +72,8 @@ fn take(most: i64) -> Result<Run> {
         TAKEN_AGAIN.fetch_add(run.count, Ordering::Relaxed);
         run
     };
-    let free = || free_ids::take(last(), most).map(again);
-    let scarce = || free_ids::take_scarce(last(), most).map(again);
+    let free = || take_free(last(), most).map(again);
+    let scarce = || take_scarce(most).map(again);
     free().or_else(|| take_new(most)).or_else(scarce).ok_or_else(|| {
         static IS_LOGGED: AtomicBool = AtomicBool::new(false);
         if !IS_LOGGED.swap(true, Ordering::Relaxed) {
@@ -102,7 +137,7 @@ impl Supply {
             (self.next.swap(0, Ordering::Relaxed), self.end.swap(0, Ordering::Relaxed));
         let count = (end - first) / STEP;
         DIED.fetch_add(count, Ordering::Relaxed);
-        free_ids::are_unused(Run { first, count });
+        are_unused(Run { first, count });
     }
 }
 
@@ -143,6 +178,75 @@ pub fn live() -> i64 {
 pub fn was_given(id: jobjectID) -> bool {
     let id = id.addr() as i64;
     id > 0 && id % STEP == 0 && id <= last()
+}
+
+/// The limit of IDs of 32 bits.
+const LIMIT: i64 = 1 << 32;
+/// Reuse begins when 1/256 of these IDs is left. The rest is for use while no dead objects are known.
+const RESERVE: i64 = 256;
+
+/// The free IDs, divided by [`STEP`]. Between two runs lies an ID in use, so there are few runs if few objects live.
+static FREE: Lock<Runs> = Lock::new(Runs::new());
+/// True if there may be free IDs. Threads that need new ones seldom take the lock otherwise.
+static IS_ANY_FREE: AtomicBool = AtomicBool::new(false);
+
+fn limit() -> i64 {
+    LIMIT.min(end())
+}
+
+/// Returns the effective setting. With `arenas=copying` no ID is reused, because survivors get new IDs and are
+/// distinguished by age. With 32-bit pointers IDs have 32 bits.
+fn setting() -> Ids {
+    let options = jvmpi_settings::get();
+    match options.ids {
+        _ if options.arenas == Arenas::Copying => Ids::Unique,
+        Ids::Unique if usize::BITS == 32 => Ids::Bits32,
+        ids => ids,
+    }
+}
+
+/// Takes at most `most` free IDs, if reuse is allowed now; `last` is the greatest ID taken so far.
+fn take_free(last: i64, most: i64) -> Option<Run> {
+    let is_due = match setting() {
+        Ids::Unique | Ids::Reused => true,
+        Ids::Bits32 => last >= limit() - limit() / RESERVE,
+    };
+    if is_due { take_scarce(most) } else { None }
+}
+
+/// Takes at most `most` free IDs, if there are any. Called when no new IDs are left.
+fn take_scarce(most: i64) -> Option<Run> {
+    if !IS_ANY_FREE.load(Ordering::Relaxed) {
+        return None;
+    }
+    let mut free = FREE.lock();
+    let run = free.take_some(most as usize);
+    IS_ANY_FREE.store(run.is_some(), Ordering::Relaxed);
+    run.map(|run| Run { first: run.start as i64 * STEP, count: run.len() as i64 })
+}
+
+/// Frees the ID of a dead object. All agents must have got its OBJECT_FREE.
+pub fn is_dead(tag: Tag) {
+    if setting() != Ids::Unique && tag != Tag::OWN {
+        free(Run { first: tag.id().addr() as i64, count: 1 });
+    }
+}
+
+/// Frees IDs that no object has got.
+fn are_unused(ids: Run) {
+    if jvmpi_settings::get().arenas != Arenas::Copying {
+        free(ids);
+    }
+}
+
+/// Frees these IDs. IDs above the limit are never reused.
+fn free(ids: Run) {
+    let first = ids.first / STEP;
+    let end = (first + ids.count).min(limit() / STEP);
+    if first < end {
+        FREE.lock().put(first as usize..end as usize);
+        IS_ANY_FREE.store(true, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]

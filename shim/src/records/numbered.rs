@@ -80,6 +80,8 @@ impl Runs {
     /// Adds a range of numbers. None of them may be contained already.
     pub fn put(&mut self, run: Range<usize>) {
         let Range { mut start, mut end } = run;
+        let last_before = self.0.range(..end).next_back();
+        debug_assert!(last_before.is_none_or(|(_, end)| *end <= start), "it is put twice");
         if let Some((before, _)) = self.0.range(..start).next_back().filter(|(_, e)| **e == start) {
             start = *before;
         }
@@ -98,6 +100,16 @@ impl Runs {
             self.0.insert(start + count, end);
         }
         Some(start)
+    }
+
+    /// Removes at most `most` consecutive numbers, the lowest ones.
+    pub fn take_some(&mut self, most: usize) -> Option<Range<usize>> {
+        let (start, end) = self.0.pop_first()?;
+        let split = end.min(start + most);
+        if split < end {
+            self.0.insert(split, end);
+        }
+        Some(start..split)
     }
 }
 
@@ -203,7 +215,9 @@ mod tests {
         }
         assert_eq!(runs.take(15), None);
         assert_eq!(runs.take(14), Some(0));
-        assert_eq!((runs.take(1), runs.take(1), runs.take(1)), (Some(20), Some(21), None));
+        assert_eq!((runs.take(1), runs.take_some(9), runs.take(1)), (Some(20), Some(21..22), None));
+        runs.put(30..40);
+        assert_eq!((runs.take_some(3), runs.take(7)), (Some(30..33), Some(33)));
     }
 
     #[test]

@@ -8,7 +8,6 @@ use crate::gc::{deaths, gate};
 use crate::notify;
 use crate::records::agents::{self, Agent};
 use crate::records::class::Class;
-use crate::records::free_ids;
 use crate::records::ids::{self, Tag};
 use crate::records::pauses::{self, Pauses};
 use crate::sync::{announcements, bounded_wait};
@@ -102,7 +101,7 @@ pub fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
     let is_kept = |tag: Tag| told.classes.iter().any(|(class, _)| *class == tag);
     let keeps = !told.classes.is_empty() && listeners.iter().any(keeps_classes);
     let gone = dead.iter().map(|tag| Tag::from_raw(*tag)).filter(|tag| !(keeps && is_kept(*tag)));
-    gone.for_each(free_ids::is_dead);
+    gone.for_each(ids::is_dead);
     drop(closed);
     lookup::end_run();
     true
