@@ -7,7 +7,6 @@ use super::stacks::Stacks;
 use super::stop_the_world::{StopTheWorld, SuspendedThread};
 use super::walk::{Failure, Stack, Surroundings, Walk};
 use crate::classes::{self, references};
-use crate::gc::deaths;
 use crate::gc::gate::NoGc;
 use crate::gc::heap_walk;
 use crate::gc::lookup;
@@ -16,7 +15,6 @@ use crate::records::agents::Agent;
 use crate::records::class::{self, Class};
 use crate::records::layout::Layout;
 use crate::sync::announcements::Replay;
-use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use crate::translate::allocations;
 use crate::translate::announce::{self, ClassFor};
@@ -24,7 +22,7 @@ use crate::translate::frames::hidden_frames;
 use crate::translate::heap_objects;
 use crate::translate::heap_objects::Unannounced;
 use jni_sys::{jclass, jint};
-use jvm::{Jni, LARGE_FRAME};
+use jvm::Jni;
 use jvmpi_formats::dump::{Buffer, Id, Level};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_HEAP_DUMP, JVMPI_Event_heap_dump};
 use std::collections::HashMap;
@@ -115,7 +113,9 @@ fn walk<'a>(
     let listener = heap_objects::listener(agent, thread);
     // Most classes are examined before the threads are suspended.
     let mut num_classes = known_classes(jni, link_archived).map_err(failed)?.len();
-    for _ in 0..ATTEMPTS {
+    let mut attempts = 0;
+    while attempts < ATTEMPTS {
+        attempts += 1;
         let room = ClassObjects::with_room(jni, num_classes + NEW_CLASSES).map_err(failed)?;
         let stop_the_world = StopTheWorld::begin(jni, thread, hidden_frames)?;
         // No agent may be called now: suspended threads may hold its locks.
@@ -147,22 +147,21 @@ fn walk<'a>(
         let suspended = stop_the_world.end();
         match walk.failure() {
             // Some threads may run: a thread attached meanwhile, or a virtual thread that is mounted.
-            Some(Failure::UnknownClass(_)) => continue,
+            Some(Failure::UnknownClass(_)) => {}
+            Some(Failure::NotLinked(class)) => {
+                link_met(jni, class)?;
+                // The next attempt meets no object of this class before it is linked.
+                attempts -= 1;
+            }
             Some(failure) => return Err(failure.to_string()),
-            None => followed.map_err(failed)?,
+            None => return followed.map(|()| (walk, suspended)).map_err(failed),
         }
-        dump_late(jni, &mut walk)?;
-        unannounced.append(&mut walk.unannounced);
-        return match walk.failure() {
-            Some(failure) => Err(failure.to_string()),
-            None => Ok((walk, suspended)),
-        };
     }
     Err("the program loads classes faster than they can be looked at".to_owned())
 }
 
 /// Links a class of the boot loader, because classes of the VM's shared archive may have objects before they
-/// are linked. Each object that is dumped late costs a walk.
+/// are linked. Each class that a walk finds not to be costs another walk.
 fn link_archived(jni: Jni, class: jclass) {
     let is_of_boot_loader = jvm::get().jvmti.class_loader(class).is_ok_and(|l| l.is_null());
     if is_of_boot_loader && !class::is_ready(class) {
@@ -189,26 +188,12 @@ fn known_classes(jni: Jni, prepare: impl Fn(Jni, jclass)) -> jvm::Result<Known> 
     Ok(known)
 }
 
-/// Dumps the objects whose classes were not linked. They come from the VM's shared archive and do not change.
-fn dump_late(jni: Jni, walk: &mut Walk<'_>) -> Result<(), String> {
-    let failed = |error: jvm::Error| error.to_string();
-    let late = walk.begin_late();
-    for (class, _) in &late {
-        let class = classes::by_id(ptr::without_provenance_mut(*class)).ok_or("a class is gone")?;
-        jni.frame(8, |jni| {
-            let object = class.object(jni).ok_or("a class is gone")?;
-            readable(jni, class, object).map(drop)
-        })?;
-    }
-    walk.learn();
-    let tags: Vec<_> = late.iter().map(|(_, tag)| tag.raw()).collect();
-    jni.frame(LARGE_FRAME, |_| {
-        let _lock = vm_locks::for_tags();
-        let jvmti = jvm::get().jvmti;
-        for (object, _) in jvmti.all_tagged(&tags).map_err(failed)? {
-            deaths::during_walk(|| jvmti.follow_from(object, walk)).map_err(failed)?;
-        }
-        Ok(())
+/// Links a class that has objects.
+fn link_met(jni: Jni, class: Id) -> Result<(), String> {
+    let class = classes::by_id(ptr::without_provenance_mut(class)).ok_or("a class is gone")?;
+    jni.frame(8, |jni| {
+        let object = class.object(jni).ok_or("a class is gone")?;
+        readable(jni, class, object).map(drop)
     })
 }
 

@@ -17,9 +17,9 @@ use jvmpi_formats::dump::{
     Buffer, Class as ClassRecord, Frame, Full, HeapWriter, ID, Id, Level, Listed, Place,
     Root as RootRecord, Type, Value,
 };
+use rustc_hash::FxHashMap;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// The reason why a walk failed.
@@ -31,6 +31,8 @@ pub enum Failure {
     NoIds,
     /// A class was not registered when the walk began.
     UnknownClass(Id),
+    /// An object's class is not linked, so its fields are unknown.
+    NotLinked(Id),
     /// The field of a class with this index has a different type.
     WrongField(Id, jint),
     /// The VM shows objects in a different order than this code relies on.
@@ -48,7 +50,9 @@ impl fmt::Display for Failure {
         match self {
             Self::Full => write!(f, "{Full}"),
             Self::NoIds => write!(f, "{}", Error::NO_IDS),
-            Self::UnknownClass(id) => write!(f, "class {id:#x} cannot be read"),
+            Self::UnknownClass(id) | Self::NotLinked(id) => {
+                write!(f, "class {id:#x} cannot be read")
+            }
             Self::WrongField(id, index) => {
                 write!(f, "field {index} of class {id:#x} is of another type")
             }
@@ -56,28 +60,6 @@ impl fmt::Display for Failure {
         }
     }
 }
-
-/// A hasher for IDs. A multiplication spreads them well enough.
-#[derive(Default)]
-struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only IDs are hashed");
-    }
-
-    fn write_usize(&mut self, id: usize) {
-        // Fibonacci hashing; the table uses the bits at both ends.
-        let product = (id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = product ^ product >> 32;
-    }
-}
-
-type IdMap<V> = HashMap<Id, V, BuildHasherDefault<IdHasher>>;
 
 /// A class that the walk may meet.
 struct Entry {
@@ -146,13 +128,13 @@ pub struct Walk<'a> {
     writer: HeapWriter,
     around: Surroundings<'a>,
     classes: Vec<Entry>,
-    by_id: IdMap<usize>,
+    by_id: FxHashMap<Id, usize>,
     /// The class that was looked up last.
     last: (Id, usize),
     class_of_classes: Id,
     statics: Vec<u8>,
     /// The lengths of arrays that were referred to and not yet visited.
-    lengths: IdMap<u32>,
+    lengths: FxHashMap<Id, u32>,
     /// The IDs for objects without one.
     new_ids: Supply,
     /// The greatest ID before this walk; greater ones are given by this walk.
@@ -160,16 +142,10 @@ pub struct Walk<'a> {
     /// The Class objects that represent no linked class.
     mirrors: HashSet<Id>,
     current: Option<Current>,
-    /// The objects whose classes are not linked, so that their fields are unknown, with their
-    /// classes. `passed_over` is the last of them.
-    late: Vec<(Id, Tag)>,
-    passed_over: Id,
     /// The roots in frames.
     pub in_frames: Vec<InFrame>,
     /// The objects that are to be announced to the listener.
     pub unannounced: Vec<Unannounced>,
-    /// True if single objects are dumped.
-    is_single: bool,
     failure: Option<Failure>,
 }
 
@@ -178,7 +154,7 @@ impl<'a> Walk<'a> {
         let mut statics = 0;
         let mut class_of_classes = 0;
         let mut classes = Vec::with_capacity(around.classes.len());
-        let mut by_id = IdMap::default();
+        let mut by_id = FxHashMap::default();
         for (class, layout) in around.classes.drain(..) {
             let id = class.id().addr();
             if matches!(class.instances(), Instances::Classes) {
@@ -204,37 +180,15 @@ impl<'a> Walk<'a> {
             last: (0, 0),
             class_of_classes,
             statics: vec![0; statics],
-            lengths: IdMap::default(),
+            lengths: FxHashMap::default(),
             new_ids: Supply::default(),
             last_before: ids::last() as Id,
             mirrors: HashSet::new(),
             current: None,
-            late: Vec::new(),
-            passed_over: 0,
             in_frames: Vec::new(),
             unannounced: Vec::new(),
-            is_single: false,
             failure: None,
             around,
-        }
-    }
-
-    /// Ends the walk of the whole heap; from now on single objects are dumped. Returns the objects
-    /// whose classes were not linked, with their classes.
-    pub fn begin_late(&mut self) -> Vec<(Id, Tag)> {
-        self.is_single = true;
-        self.passed_over = 0;
-        std::mem::take(&mut self.late)
-    }
-
-    /// Adopts the layouts of classes that have been linked since the walk began.
-    pub fn learn(&mut self) {
-        for entry in self.classes.iter_mut().filter(|entry| entry.layout.is_none()) {
-            let Some(layout) = entry.class.layout.get() else { continue };
-            entry.statics = self.statics.len();
-            let length = layout.statics.length(self.around.level);
-            self.statics.resize(entry.statics + length, 0);
-            entry.layout = Some(Arc::clone(layout));
         }
     }
 
@@ -328,18 +282,17 @@ impl<'a> Walk<'a> {
         let id = tag.id().addr();
         if is_class {
             self.meet_class(id);
-        } else if object.length >= 0 && !self.is_single && (is_new || id <= self.last_before) {
+        } else if object.length >= 0 && (is_new || id <= self.last_before) {
             self.lengths.insert(id, object.length as u32);
         }
         if self.level() != Level::Objects || edge == Edge::Class {
             self.note(edge, id, referrer)?;
         }
-        Ok(if self.is_single { Next::Skip } else { Next::Follow })
+        Ok(Next::Follow)
     }
 
     fn meet_class(&mut self, id: Id) {
         match self.class(id) {
-            _ if self.is_single => {}
             Some(class) => self.classes[class].is_met = true,
             None => drop(self.mirrors.insert(id)),
         }
@@ -353,8 +306,7 @@ impl<'a> Walk<'a> {
         let Some(referrer) = referrer else { return Ok(()) };
         let from = id_in(referrer.tag);
         match edge {
-            Edge::Class => self.begin(Tag::from_raw(referrer.tag), id_in(referrer.class))?,
-            _ if from == self.passed_over => {}
+            Edge::Class => self.begin(from, id_in(referrer.class))?,
             Edge::Field(index) => self.set_field(from, index, Value::Reference(id))?,
             Edge::Element(index) => {
                 let current = self.current(from)?;
@@ -413,18 +365,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Begins the record of an object.
-    fn begin(&mut self, tag: Tag, class: Id) -> Result<(), Failure> {
-        let id = tag.id().addr();
+    fn begin(&mut self, id: Id, class: Id) -> Result<(), Failure> {
         if class == self.class_of_classes || self.around.held == Some(id) {
             return Ok(());
         }
         let number = self.class(class).ok_or(Failure::UnknownClass(class))?;
         let entry = &self.classes[number];
-        let Some(layout) = &entry.layout else {
-            self.late.push((class, tag));
-            self.passed_over = id;
-            return Ok(());
-        };
+        let layout = entry.layout.as_ref().ok_or(Failure::NotLinked(class))?;
         if self.around.level == Level::Objects {
             let elements = match &layout.objects {
                 Objects::Instances(_) => None,
@@ -609,7 +556,7 @@ impl Visitor for Walk<'_> {
         let id = id_in(tag);
         match edge {
             Edge::Static(index) => self.set_static(id, index, value_of(value)),
-            Edge::Field(index) if id != self.passed_over => {
+            Edge::Field(index) => {
                 let set = self.set_field(id, index, value_of(value)).map(|()| Next::Follow);
                 return self.go_on(set);
             }
