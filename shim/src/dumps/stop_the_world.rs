@@ -7,8 +7,7 @@ use crate::threads::Thread;
 use crate::translate::frames::Frame;
 use jni_sys::jint;
 use jvm::Jni;
-use jvm::types::{JVMTI_THREAD_STATE_SUSPENDED, jthread, jvmtiFrameInfo};
-use std::mem::MaybeUninit;
+use jvm::types::JVMTI_THREAD_STATE_SUSPENDED;
 use std::ptr;
 use std::sync::Arc;
 
@@ -60,7 +59,8 @@ impl StopTheWorld {
             } else {
                 0
             };
-            let stack = stack(if is_current { ptr::null_mut() } else { object.get() }, start);
+            let walked = if is_current { ptr::null_mut() } else { object.get() };
+            let stack = jvm::get().jvmti.whole_stack(walked, start);
             self.threads.push(SuspendedThread {
                 thread: Arc::clone(thread),
                 frames: stack.into_iter().map(|frame| Frame::of_suspended(jni, frame)).collect(),
@@ -84,19 +84,5 @@ impl StopTheWorld {
     /// Resumes the threads. Returns what was recorded about them.
     pub fn end(mut self) -> Vec<SuspendedThread> {
         std::mem::take(&mut self.threads)
-    }
-}
-
-/// Returns all frames of a thread (NULL: the current one) without the `start` innermost ones.
-fn stack(thread: jthread, start: usize) -> Vec<jvmtiFrameInfo> {
-    let mut room = vec![MaybeUninit::uninit(); 128];
-    loop {
-        let walked = jvm::get().jvmti.stack_trace(thread, start, &mut room).unwrap_or(0);
-        if walked < room.len() {
-            room.truncate(walked);
-            // SAFETY: the walk wrote that many frames.
-            return room.into_iter().map(|frame| unsafe { frame.assume_init() }).collect();
-        }
-        room.resize(room.len() * 4, MaybeUninit::uninit());
     }
 }

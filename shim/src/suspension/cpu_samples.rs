@@ -10,7 +10,8 @@
 //! Java threads report themselves. A thread whose timer cannot be had is sampled by its clock: when the collecting
 //! thread finds that it has used an interval, it takes the trace of that moment.
 
-use super::sample_pool::{Head, MAX_DEPTH, Pool, SLOTS as POOL_SLOTS};
+pub use super::sample_pool::Head;
+use super::sample_pool::{MAX_DEPTH, Pool, SLOTS as POOL_SLOTS};
 use crate::records::agents::Agent;
 use crate::records::numbered::AppendOnly;
 use crate::records::phase::{self, Phase};

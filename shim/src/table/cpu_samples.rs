@@ -1,13 +1,14 @@
 //! The functions of the extension for CPU samples: StartCpuSamples, StopCpuSamples, NextCpuSample.
 
-use super::frame_room::Room;
-use super::{of_each_agent, threads::prepare, traces};
+use super::traces::{self, Room};
+use super::{of_each_agent, threads::prepare};
 use crate::classes;
 use crate::records::agents::{self, Agent, MAX_AGENTS};
 use crate::records::phase::{self, Phase};
-use crate::suspension::cpu_samples::{self, Next};
+use crate::suspension::cpu_samples::{self, Head, Next};
 use crate::suspension::sampling;
 use crate::threads;
+use crate::translate::frames::{Resolver, Walked};
 use jni_sys::{jint, jlong};
 use jvm::async_call_trace::RawFrame;
 use jvm::boundary::guard;
@@ -65,41 +66,44 @@ unsafe fn next(agent: &Agent, sample: *mut JVMPI_CpuSample, depth: jint) -> jint
         return NEVER;
     }
     classes::class_fields(jni);
-    let frames = sample.trace.frames;
-    let mut wait = NEVER;
-    let fill = |room: &mut Room| {
-        let copy = |frames: &[RawFrame]| _ = traces::copy(frames, room.walked());
-        match cpu_samples::next(agent, copy) {
-            Next::Nothing(time) => {
-                wait = jint::try_from(time.as_millis()).unwrap_or(NEVER).max(1);
-                return;
-            }
-            Next::Taken(head, truncated) => {
-                (sample.trace.env_id, sample.thread_id) = (head.env, head.object);
-                sample.kind = head.kind;
-                sample.count = jint::try_from(head.count).unwrap_or(jint::MAX);
-                sample.truncated = truncated || head.frames > room.depth();
-                let count = head.frames.min(room.depth());
-                sample.trace.num_frames =
-                    traces::resolve_taken(jni, agent, &current, room, count) as jint;
-            }
-            Next::ByClock(head) => {
-                (sample.trace.env_id, sample.thread_id) = (head.env, head.object);
-                sample.count = jint::try_from(head.count).unwrap_or(jint::MAX);
-                let thread = threads::by_env(head.env);
-                let walked = thread
-                    .map_or(0, |thread| traces::fill(jni, agent, &current, Some(&thread), room));
-                sample.trace.num_frames = walked as jint;
-                sample.truncated = walked == room.depth();
-                sample.kind = JVMPI_CPU_SAMPLE_JAVA;
-            }
+    let (frames, depth) = (sample.trace.frames, depth as usize);
+    let mut room = Room::take();
+    let places = room.places(depth);
+    let copy = |frames: &[RawFrame]| _ = traces::copy(frames, places);
+    match cpu_samples::next(agent, copy) {
+        Next::Nothing(time) => {
+            return jint::try_from(time.as_millis()).unwrap_or(NEVER).max(1);
         }
-        if sample.kind == JVMPI_CPU_SAMPLE_JAVA && sample.trace.num_frames == 0 {
-            sample.kind = JVMPI_CPU_SAMPLE_VM;
+        Next::Taken(head, truncated) => {
+            describe(sample, head);
+            sample.truncated = truncated || head.frames > places.len();
+            let count = head.frames.min(places.len());
+            let resolver = &mut Resolver::of(Walked::Running);
+            // SAFETY: `next` has copied these frames, and the caller promises space for `depth` ones.
+            sample.trace.num_frames = unsafe {
+                let found = places[..count].assume_init_ref();
+                traces::resolve(jni, agent, &current, resolver, found, frames, true)
+            } as jint;
         }
-        wait = 0;
-    };
-    // SAFETY: the caller promises space for `depth` frames.
-    unsafe { Room::with(frames, depth as usize, fill) };
-    wait
+        Next::ByClock(head) => {
+            describe(sample, head);
+            let thread = threads::by_env(head.env);
+            // SAFETY: as above.
+            let walked = thread.map_or(0, |thread| unsafe {
+                traces::fill(jni, agent, &current, Some(&thread), frames, depth)
+            });
+            sample.trace.num_frames = walked as jint;
+            sample.truncated = walked == depth;
+        }
+    }
+    if sample.kind == JVMPI_CPU_SAMPLE_JAVA && sample.trace.num_frames == 0 {
+        sample.kind = JVMPI_CPU_SAMPLE_VM;
+    }
+    0
+}
+
+/// Writes what the sample says apart from its frames.
+fn describe(sample: &mut JVMPI_CpuSample, head: Head) {
+    (sample.trace.env_id, sample.thread_id, sample.kind) = (head.env, head.object, head.kind);
+    sample.count = jint::try_from(head.count).unwrap_or(jint::MAX);
 }

@@ -5,7 +5,6 @@
 
 pub mod cpu_samples;
 mod events;
-mod frame_room;
 mod gc;
 mod ids;
 mod process;

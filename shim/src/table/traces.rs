@@ -1,6 +1,5 @@
 //! GetCallTrace.
 
-use super::frame_room::Room;
 use crate::classes;
 use crate::classes::seen_frames::SeenFrames;
 use crate::records::agents::Agent;
@@ -17,8 +16,9 @@ use jvm::Jni;
 use jvm::async_call_trace::RawFrame;
 use jvm::suspending;
 use jvm::types::{jthread, jvmtiFrameInfo};
-use jvmpi_sys::JVMPI_CallTrace;
-use std::mem::MaybeUninit;
+use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
+use std::cell::Cell;
+use std::mem::{self, MaybeUninit};
 
 /// # Safety
 /// `trace` is NULL or points to a trace whose `frames` have space for `depth` frames.
@@ -39,32 +39,81 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
         Some(None) => return,
         Some(Some(thread)) => Some(&**thread),
     };
-    let frames = trace.frames;
-    let fill = |room: &mut Room| {
-        trace.num_frames = fill(jni, agent, &current, other, room) as jint;
-    };
     // SAFETY: the caller promises space for `depth` frames.
-    unsafe { Room::with(frames, depth as usize, fill) };
+    let count = unsafe { fill(jni, agent, &current, other, trace.frames, depth as usize) };
+    trace.num_frames = count as jint;
 }
 
-/// Writes the frames of the current thread, or of another one, to `room`, and returns their number.
-pub fn fill(
+/// Space for JVMTI's frames of a stack. Each thread keeps it for its next trace.
+pub struct Room(Vec<jvmtiFrameInfo>);
+
+/// The number of frames for which there is space at first. No handler of a signal takes more.
+const AT_FIRST: usize = 1024;
+
+thread_local! {
+    static ROOM: Cell<Vec<jvmtiFrameInfo>> = const { Cell::new(Vec::new()) };
+}
+
+impl Room {
+    /// Takes the space of the current thread. While it is in use, there is another one.
+    pub fn take() -> Self {
+        let mut room = Self(ROOM.try_with(Cell::take).unwrap_or_default());
+        room.0.reserve(AT_FIRST);
+        room
+    }
+
+    /// Returns the space for at most `depth` frames.
+    pub fn places(&mut self, depth: usize) -> &mut [MaybeUninit<jvmtiFrameInfo>] {
+        let places = self.0.spare_capacity_mut();
+        let count = places.len().min(depth);
+        &mut places[..count]
+    }
+
+    /// Makes four times as much space.
+    fn grow(&mut self) {
+        self.0.reserve(4 * self.0.capacity());
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // At the end of the thread there is no next trace.
+        let _ = ROOM.try_with(|room| room.set(mem::take(&mut self.0)));
+    }
+}
+
+/// Writes the frames of the current thread, or of another one, and returns their number.
+///
+/// # Safety
+/// `shown` has space for `depth` frames.
+pub unsafe fn fill(
     jni: Jni,
     agent: &Agent,
     current: &Thread,
     other: Option<&Thread>,
-    room: &mut Room,
+    shown: *mut JVMPI_CallFrame,
+    depth: usize,
 ) -> usize {
+    let mut room = Room::take();
     loop {
+        let places = room.places(depth);
         let (walked, count) = match other {
-            None => (Walked::Current, frames::of_current(jni, current, room.walked())),
-            Some(thread) => walk(agent, thread, room.walked()),
+            None => (Walked::Current, frames::of_current(jni, current, places)),
+            Some(thread) => walk(agent, thread, depth, places),
         };
+        if count == places.len() && count < depth {
+            room.grow();
+            continue;
+        }
         let mut resolver = Resolver::of(walked);
         // With `virtual=own`, the stack of a virtual thread that is being mounted or unmounted lies on the carrier.
         let shows_virtual =
             !virtual_thread::are_threads() || other.is_none_or(|thread| thread.is_virtual());
-        let kept = resolve(jni, agent, current, &mut resolver, room, count, shows_virtual);
+        // SAFETY: the walk wrote these frames, and the caller promises space for them.
+        let kept = unsafe {
+            let found = places[..count].assume_init_ref();
+            resolve(jni, agent, current, &mut resolver, found, shown, shows_virtual)
+        };
         // The bytecode indexes found may refer to an older version of a method's code; walk again.
         if !resolver.met_new_code {
             return kept;
@@ -77,9 +126,9 @@ pub fn fill(
 fn walk(
     agent: &Agent,
     thread: &Thread,
+    depth: usize,
     room: &mut [MaybeUninit<jvmtiFrameInfo>],
 ) -> (Walked, usize) {
-    let depth = room.len();
     let mut copy = |frames: &[RawFrame]| copy(frames, room);
     if let Some(count) = suspension::with_trace(thread, depth, &mut copy) {
         // The thread may have run since.
@@ -105,17 +154,6 @@ pub fn copy(frames: &[RawFrame], room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> us
     frames.len().min(room.len())
 }
 
-/// Converts `count` frames of a CPU sample, which another thread has taken a while ago. Returns how many remain.
-pub fn resolve_taken(
-    jni: Jni,
-    agent: &Agent,
-    current: &Thread,
-    room: &mut Room,
-    count: usize,
-) -> usize {
-    resolve(jni, agent, current, &mut Resolver::of(Walked::Running), room, count, true)
-}
-
 /// Walks the current stack of another thread, or of the virtual thread mounted on it. Suspending a carrier does not
 /// stop its virtual thread.
 fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> (Walked, usize) {
@@ -131,26 +169,28 @@ fn walk_thread(object: jthread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usi
     jvm::get().jvmti.stack_trace(object, 0, room).unwrap_or(0)
 }
 
-/// Converts `count` JVMTI frames to JVMPI frames and returns how many remain. Each method's class is announced before
-/// the agent gets the frame. A method that the VM no longer knows is left out. Unless `shows_virtual`, the result is 0
-/// for the stack of a virtual thread.
-fn resolve(
+/// Converts JVMTI's frames to JVMPI's and returns how many remain. Each method's class is announced before the agent
+/// gets the frame. A method that the VM no longer knows is left out. Unless `shows_virtual`, the result is 0 for the
+/// stack of a virtual thread.
+///
+/// # Safety
+/// `shown` has space for as many frames.
+pub unsafe fn resolve(
     jni: Jni,
     agent: &Agent,
     current: &Thread,
     resolver: &mut Resolver,
-    room: &mut Room,
-    count: usize,
+    found: &[jvmtiFrameInfo],
+    shown: *mut JVMPI_CallFrame,
     shows_virtual: bool,
 ) -> usize {
     let mut kept = 0;
     // Announcing a class runs the agent's handler, which may request a trace; that one starts with an empty cache.
     let mut seen = SeenFrames::take();
-    for at in 0..count {
-        // SAFETY: the walk wrote this frame, and `kept` never overtakes `at`.
-        let frame = unsafe { room.frame(at) };
-        if let Some(frame) = resolver.next(jni, agent, current, frame, &mut seen) {
-            room.show(kept, frame);
+    for frame in found {
+        if let Some(frame) = resolver.next(jni, agent, current, *frame, &mut seen) {
+            // SAFETY: as the caller promises; no more frames are kept than were found.
+            unsafe { shown.add(kept).write(frame) };
             kept += 1;
         }
         if resolver.met_carrier && kept > 0 {

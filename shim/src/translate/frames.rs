@@ -98,16 +98,7 @@ pub fn each(mut next: usize, mut visit: impl FnMut(&jvmtiFrameInfo) -> bool) {
 /// Finds the current thread's frames of the method with this ID, outermost first. A frame is true if it is that of a
 /// constructor whose call of `super()` or `this()` has returned.
 pub fn constructed(jni: Jni, id: jmethodID) -> Vec<bool> {
-    let mut room = vec![MaybeUninit::uninit(); 64 * AT_ONCE];
-    let found = loop {
-        let found = walk(0, &mut room).len();
-        if found < room.len() {
-            break found;
-        }
-        room.resize(4 * found, MaybeUninit::uninit());
-    };
-    // SAFETY: the walk wrote that many frames.
-    let frames: &[jvmtiFrameInfo] = unsafe { room[..found].assume_init_ref() };
+    let frames = jvm::get().jvmti.whole_stack(ptr::null_mut(), 0);
     let is_version = |method| methods::of(jni, method).is_some_and(|known| known.id() == id);
     let is_it = |frame: &&jvmtiFrameInfo| frame.method == id || is_version(frame.method);
     let is_constructed = |frame: &jvmtiFrameInfo| {

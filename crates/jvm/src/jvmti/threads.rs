@@ -46,6 +46,22 @@ impl Jvmti {
         Ok(count as usize)
     }
 
+    /// Returns all frames of a thread, without the `start` innermost ones; none if it has ended. A NULL thread is the
+    /// current one.
+    pub fn whole_stack(self, thread: jthread, start: usize) -> Vec<jvmtiFrameInfo> {
+        let mut frames = Vec::with_capacity(256);
+        loop {
+            let places = frames.spare_capacity_mut();
+            let walked = self.stack_trace(thread, start, places).unwrap_or(0);
+            if walked < places.len() {
+                // SAFETY: the walk wrote that many frames.
+                unsafe { frames.set_len(walked) };
+                return frames;
+            }
+            frames.reserve(4 * frames.capacity());
+        }
+    }
+
     /// Returns all live platform threads as local references.
     pub fn all_threads(self) -> Result<Allocated<jthread>> {
         let (mut count, mut threads) = (0, ptr::null_mut());
