@@ -24,19 +24,21 @@ pub unsafe extern "system" fn compiled_method_load(
     code_addr: *const c_void,
     map_length: jint,
     map: *const jvmtiAddrLocationMap,
-    compile_info: *const c_void,
+    _: *const c_void,
 ) {
-    // SAFETY: JVMTI passes an array of that length, or NULL.
-    let map = unsafe { array(map, map_length) };
-    // SAFETY: JVMTI passes a chain of records, or NULL.
-    let inlined = unsafe { inline_records::outermost(compile_info, method) };
+    let map = if map.is_null() || map_length <= 0 {
+        &[]
+    } else {
+        // SAFETY: JVMTI passes an array of that length.
+        unsafe { slice::from_raw_parts(map, map_length as usize) }
+    };
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
         let Some(record) = methods::of(jni, method).filter(|record| is_seen(record)) else {
             return;
         };
         let code = Code { start: code_addr.addr(), size: code_size };
-        let mut table = code.line_table(&Lines::of(jvm::get().jvmti, method), map, &inlined);
+        let mut table = code.line_table(&Lines::of(jvm::get().jvmti, method), map);
         let u = JVMPI_Event_compiled_method_load {
             method_id: record.id(),
             code_addr: code_addr.cast_mut(),
@@ -106,18 +108,6 @@ fn is_seen(method: &Method) -> bool {
     !method.class.is_own()
 }
 
-/// Returns the elements as a slice, empty for NULL.
-///
-/// # Safety
-/// `start` is NULL or points to `length` elements that live as long as `'a`.
-unsafe fn array<'a, T>(start: *const T, length: jint) -> &'a [T] {
-    if start.is_null() || length <= 0 {
-        return &[];
-    }
-    // SAFETY: as the caller promises.
-    unsafe { slice::from_raw_parts(start, length as usize) }
-}
-
 struct Code {
     start: usize,
     size: jint,
@@ -127,87 +117,16 @@ impl Code {
     /// Returns the lines of the method itself by offset into its code, in ascending order. Inlined
     /// code counts for the line of its call, because the table has no place for lines of other
     /// methods.
-    fn line_table(
-        &self,
-        lines: &Lines,
-        map: &[jvmtiAddrLocationMap],
-        inlined: &[(usize, jint)],
-    ) -> Vec<JVMPI_Lineno> {
-        let of_map = map.iter().map(|entry| (entry.start_address.addr(), entry.location));
-        let of_records = inlined.iter().map(|(address, index)| (*address, i64::from(*index)));
-        let mut table: Vec<_> = of_map
-            .chain(of_records)
-            .filter_map(|(address, location)| {
-                let offset = jint::try_from(address.checked_sub(self.start)?).ok()?;
-                let lineno = lines.at(location);
-                (offset < self.size && lineno > 0).then_some((offset, lineno))
-            })
-            .collect();
+    fn line_table(&self, lines: &Lines, map: &[jvmtiAddrLocationMap]) -> Vec<JVMPI_Lineno> {
+        let line = |entry: &jvmtiAddrLocationMap| {
+            let address = entry.start_address.addr();
+            let offset = jint::try_from(address.checked_sub(self.start)?).ok()?;
+            let lineno = lines.at(entry.location);
+            (offset < self.size && lineno > 0).then_some((offset, lineno))
+        };
+        let mut table: Vec<_> = map.iter().filter_map(line).collect();
         table.sort_unstable();
         table.dedup();
         table.into_iter().map(|(offset, lineno)| JVMPI_Lineno { offset, lineno }).collect()
-    }
-}
-
-/// The records that HotSpot passes in addition to the address map (`jvmticmlr.h`): for each place
-/// in the code the stack of inlined methods.
-mod inline_records {
-    use super::*;
-
-    /// `JVMTI_CMLR_INLINE_INFO`.
-    const INLINE_INFO: jint = 2;
-
-    #[repr(C)]
-    struct Header {
-        kind: jint,
-        major_version: jint,
-        minor_version: jint,
-        next: *const Header,
-    }
-
-    #[repr(C)]
-    struct InlineInfo {
-        header: Header,
-        places: jint,
-        stacks: *const Stack,
-    }
-
-    #[repr(C)]
-    struct Stack {
-        address: *const c_void,
-        frames: jint,
-        methods: *const jmethodID,
-        bytecode_indices: *const jint,
-    }
-
-    /// Returns each address with the bytecode index of the outermost frame, if that frame is the
-    /// method's.
-    ///
-    /// # Safety
-    /// `record` is NULL or the `compile_info` of a CompiledMethodLoad callback that is running.
-    pub unsafe fn outermost(record: *const c_void, method: jmethodID) -> Vec<(usize, jint)> {
-        let mut found = Vec::new();
-        let mut next = record.cast::<Header>();
-        while !next.is_null() {
-            // SAFETY: the chain consists of records that begin with a header.
-            let header = unsafe { &*next };
-            if header.kind == INLINE_INFO {
-                // SAFETY: a record of this kind is an InlineInfo with arrays of these lengths.
-                unsafe {
-                    let info = &*next.cast::<InlineInfo>();
-                    for stack in array(info.stacks, info.places) {
-                        let methods = array(stack.methods, stack.frames);
-                        let indices = array(stack.bytecode_indices, stack.frames);
-                        if let (Some(outer), Some(index)) = (methods.last(), indices.last())
-                            && *outer == method
-                        {
-                            found.push((stack.address.addr(), *index));
-                        }
-                    }
-                }
-            }
-            next = header.next;
-        }
-        found
     }
 }
