@@ -131,8 +131,6 @@ mod tests {
     use crate::records::agents;
     use jvm::boundary::guard;
     use std::ptr::without_provenance_mut;
-    use std::sync::Barrier;
-    use std::sync::atomic::AtomicU32;
 
     /// Announces an object given by a number, because threads can share numbers.
     fn one(agent: &Agent, object: usize, announce: impl FnOnce()) {
@@ -148,43 +146,6 @@ mod tests {
         once(&announced, agent, again);
         assert!(announced.to(agent));
         once(&announced, agent, || unreachable!("it was sent"));
-    }
-
-    #[test]
-    fn all_threads_return_when_it_has_been_sent() {
-        let (announced, agent) = (Announced::default(), agents::get(1));
-        let times = AtomicI32::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    once(&announced, agent, || {
-                        times.fetch_add(1, Ordering::Relaxed);
-                    });
-                    assert!(announced.to(agent));
-                });
-            }
-        });
-        assert_eq!(times.load(Ordering::Relaxed), 1);
-    }
-
-    #[test]
-    fn a_second_thread_waits_until_the_first_has_announced() {
-        let (agent, object) = (agents::get(1), 16);
-        let (begun, announced) = (Barrier::new(2), AtomicU32::new(0));
-        std::thread::scope(|threads| {
-            threads.spawn(|| {
-                one(agent, object, || {
-                    begun.wait();
-                    one(agent, object, || unreachable!("it is being announced"));
-                    (0..1000).for_each(|_| std::thread::yield_now());
-                    announced.store(1, Ordering::Relaxed);
-                });
-            });
-            begun.wait();
-            one(agent, 32, || ());
-            one(agent, object, || assert_eq!(announced.load(Ordering::Relaxed), 1));
-        });
-        assert!(under_way().iter().all(|one| one.agent != agent.index));
     }
 
     #[test]

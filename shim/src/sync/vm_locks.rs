@@ -187,34 +187,3 @@ fn is_suspended(owner: u32) -> bool {
     let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
     state & JVMTI_THREAD_STATE_SUSPENDED != 0 && !owner.suspension.is_suspended()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::AtomicBool;
-    use std::thread;
-
-    #[test]
-    fn one_thread_at_a_time_holds_a_claim() {
-        static LOCK: VmLock = VmLock::new();
-        static IS_TAKEN: AtomicBool = AtomicBool::new(false);
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for i in 0..5_000 {
-                        let _guard = LOCK.take();
-                        assert!(!IS_TAKEN.swap(true, Ordering::Relaxed));
-                        let again = LOCK.take();
-                        assert!(again.0.is_none(), "the thread holds it");
-                        drop(again);
-                        if i % 64 == 0 {
-                            thread::yield_now();
-                        }
-                        IS_TAKEN.store(false, Ordering::Relaxed);
-                    }
-                });
-            }
-        });
-        assert_eq!(LOCK.owner.load(Ordering::Relaxed), 0);
-    }
-}
