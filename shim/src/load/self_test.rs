@@ -12,7 +12,7 @@ use jvm::Jni;
 
 /// Looks them up. The VM is ready to run Java code, and the program has not begun.
 pub fn run(jni: Jni) {
-    table::threads::prepare_suspension();
+    table::threads::prepare_to_suspend();
     collections::moves_only_in_pauses();
     // This defines the Tracker too, which the next test needs.
     subscriptions::report_parking(jni);

@@ -36,7 +36,7 @@ pub fn suspend(agent: &Agent, env: *mut JNIEnv) {
 }
 
 /// Prepares the shim for the first suspension by an agent.
-fn prepare_to_suspend() {
+pub fn prepare_to_suspend() {
     prepare(suspension::prepare);
 }
 
@@ -114,11 +114,6 @@ pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
         threads::with_env(env, status)?
     };
     status().unwrap_or(0)
-}
-
-/// Prepares the suspension of threads, as the first suspension does.
-pub fn prepare_suspension() {
-    prepare(suspension::prepare);
 }
 
 pub fn has_run(agent: &Agent, env: *mut JNIEnv) -> bool {

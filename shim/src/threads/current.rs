@@ -6,10 +6,9 @@ use super::{mounting, structure};
 use crate::records::registry::{self, Current, known_current, own, record};
 use crate::records::thread::Thread;
 use crate::records::virtual_thread;
-use jni_sys::{jint, jobject};
+use jni_sys::jobject;
 use jvm::Jni;
 use jvm::platform::os_thread::os_thread;
-use jvm::types::JVMTI_THREAD_STATE_ALIVE;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
@@ -55,7 +54,7 @@ fn adopt(jni: Jni) -> Current {
             let object = carrier(jni);
             // Not while the thread is being attached: its object is being constructed then, which is
             // reported like that of any other object.
-            if is_alive(object) {
+            if mounting::is_alive(object) {
                 learn_object(&current, jni, object);
             }
         });
@@ -94,11 +93,6 @@ pub fn carrier(jni: Jni) -> jobject {
             internally(jni, || jni.call_static_object(class, method, &[]))
         })
         .unwrap_or(thread)
-}
-
-fn is_alive(thread: jobject) -> bool {
-    let state = jvm::get().jvmti.thread_state(thread);
-    !thread.is_null() && state.is_ok_and(|state| state & JVMTI_THREAD_STATE_ALIVE as jint != 0)
 }
 
 /// Gives the current thread this environment, as if it were attached to a VM.

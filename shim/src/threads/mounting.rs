@@ -48,8 +48,8 @@ pub fn unmounted(jni: Jni) {
 /// was loaded later.
 pub fn find_mounted(jni: Jni) -> Option<Current> {
     jni.frame(8, |jni| {
-        let object = jvm::get().jvmti.current_thread().ok().filter(|object| !object.is_null())?;
-        if jni.is_virtual(object) && is_alive(object) { mounted(jni, object) } else { None }
+        let object = jvm::get().jvmti.current_thread().ok()?;
+        if is_alive(object) && jni.is_virtual(object) { mounted(jni, object) } else { None }
     })
 }
 
@@ -71,9 +71,10 @@ pub fn find(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
     Some(thread)
 }
 
-fn is_alive(thread: jobject) -> bool {
-    let state = jvm::get().jvmti.thread_state(thread).unwrap_or(0);
-    state & JVMTI_THREAD_STATE_ALIVE as jint != 0
+/// Returns true for the `java.lang.Thread` of a thread that has started and not ended. False for NULL.
+pub fn is_alive(thread: jobject) -> bool {
+    let state = || jvm::get().jvmti.thread_state(thread).unwrap_or(0);
+    !thread.is_null() && state() & JVMTI_THREAD_STATE_ALIVE as jint != 0
 }
 
 /// Returns true if the numbers of threads can be read.

@@ -2,9 +2,9 @@
 
 use super::{Jvmti, jvmti};
 use crate::error::{Error, Result};
-use jni_sys::JNIEnv;
+use jni_sys::{JNIEnv, jint};
 use jvmpi_jvmti_sys::*;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char};
 use std::ptr;
 
 /// The callback type of extension events for virtual threads.
@@ -37,19 +37,15 @@ impl Jvmti {
             if self.string(event.id).as_c_str() == name {
                 found = Some(event.extension_event_index);
             }
-            self.deallocate(event.short_description.cast());
-            if let Ok(count) = usize::try_from(event.param_count)
-                && !event.params.is_null()
-            {
-                for i in 0..count {
-                    // SAFETY: JVMTI returned `count` parameters.
-                    let name = unsafe { (*event.params.add(i)).name };
-                    self.deallocate(name.cast());
-                }
-            }
-            self.deallocate(event.params.cast());
+            self.free_description(event.short_description, event.params, event.param_count);
         }
         Ok(found)
+    }
+
+    /// Frees the description of an extension and its parameters.
+    fn free_description(self, text: *mut c_char, params: *mut jvmtiParamInfo, count: jint) {
+        self.deallocate(text.cast());
+        self.array(params, count).iter().for_each(|param| self.deallocate(param.name.cast()));
     }
 
     /// Returns HotSpot's function for the virtual thread mounted on a suspended carrier, if the VM has it.
@@ -63,17 +59,8 @@ impl Jvmti {
             if self.string(function.id).as_c_str() == NAME {
                 found = function.func;
             }
-            self.deallocate(function.short_description.cast());
-            if let Ok(count) = usize::try_from(function.param_count)
-                && !function.params.is_null()
-            {
-                for i in 0..count {
-                    // SAFETY: JVMTI returned `count` parameters.
-                    let name = unsafe { (*function.params.add(i)).name };
-                    self.deallocate(name.cast());
-                }
-            }
-            self.deallocate(function.params.cast());
+            let (params, count) = (function.params, function.param_count);
+            self.free_description(function.short_description, params, count);
             self.deallocate(function.errors.cast());
         }
         Ok(found.map(|function| MountedVirtualThread { jvmti: self, function }))
