@@ -333,17 +333,6 @@ impl Launch {
         self
     }
 
-    /// Restricts the run to the first of the processors that this process may use.
-    ///
-    /// # Errors
-    /// If the system cannot say which these are.
-    pub fn on_one_processor(self) -> Result<Self, String> {
-        let status = fs::read_to_string("/proc/self/status").map_err(|e| e.to_string())?;
-        let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        let first = allowed.and_then(|list| list.trim().split(['-', ',']).next()).unwrap_or("0");
-        self.behind(Path::new("taskset"), &["-c", first])
-    }
-
     /// Runs it to its end and demands exit status 0.
     ///
     /// # Errors

@@ -9,7 +9,6 @@ mod cross;
 mod dist;
 mod docs;
 mod file_creation;
-mod hangs;
 mod hprof8;
 mod install;
 mod jdk;
@@ -60,8 +59,7 @@ const COMMANDS: [Command; 17] = [
         run: bench::run,
     },
     Command {
-        usage: "soak [--machine NAME] [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]\n       \
-                soak hangs [RUNS] [PROGRAM...] [jdkNN...]",
+        usage: "soak [--machine NAME] [MINUTES] [PROGRAM...] [jdkNN...] [GC...] [seed=N]",
         about: "run random events and programs under load for half an hour; a failed round prints its seed",
         run: soak::run,
     },

@@ -6,7 +6,7 @@ use compat_tests::jdk::{self, Gc, Jdk};
 use compat_tests::programs::{self, Program};
 use compat_tests::soak::{CHURN, End, Expected, Round};
 
-use crate::{cross, hangs};
+use crate::cross;
 
 /// The duration of a program that can run for any time. Every fourth round takes three times as long, in which growing
 /// memory shows.
@@ -76,9 +76,6 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let machine = cross::machine(&mut arguments)?;
     if !machine.is_this() {
         return cross::xtask(machine, "soak", &arguments);
-    }
-    if let Some(hangs) = arguments.strip_prefix(&["hangs".to_owned()]) {
-        return hangs::run(hangs);
     }
     let wanted = Wanted::parse(&arguments)?;
     let found = jdk::found().into_values();
