@@ -20,6 +20,7 @@ mod directory;
 mod doctor;
 mod dump;
 mod embedded;
+mod example;
 mod failure;
 #[cfg(feature = "generated")]
 mod generated;
@@ -89,6 +90,7 @@ enum Command {
     Dump(dump::Arguments),
     Replay(replay::Arguments),
     Trace(trace::Arguments),
+    Example(example::Arguments),
     #[cfg(feature = "generated")]
     Completions(generated::Completions),
     #[cfg(feature = "generated")]
@@ -124,6 +126,7 @@ fn main() -> ExitCode {
         Command::Dump(arguments) => dump::dump(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
+        Command::Example(arguments) => example::example(&arguments),
         #[cfg(feature = "generated")]
         Command::Completions(arguments) => generated::completions(&arguments, Arguments::command()),
         #[cfg(feature = "generated")]

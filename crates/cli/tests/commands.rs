@@ -106,6 +106,20 @@ fn every_command_has_an_example_in_its_help_and_a_page() {
 }
 
 #[test]
+fn example_writes_its_files_and_keeps_those_that_exist() {
+    let directory = Directory::new("example");
+    directory.write("count.c", b"mine");
+    let output = jvmpi(&["example", directory.0.to_str().unwrap()]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+    assert!(text(&output.stdout).contains("count.c exists, and stays as it is\n"));
+    let read = |name: &str| std::fs::read_to_string(directory.0.join(name)).unwrap();
+    assert!(read("Invoices.java").contains("class Invoices"));
+    assert!(read("sampler.c").contains("#include <jvmpi.h>"));
+    assert!(read("jvmpi.h").contains("JVMPI_Event"));
+    assert_eq!(read("count.c"), "mine");
+}
+
+#[test]
 fn check_describes_an_agent() {
     let directory = Directory::new("check");
     let agent = directory.library("libhprof.so", AGENT);

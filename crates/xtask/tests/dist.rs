@@ -300,6 +300,7 @@ fn profile(machine: &Machine, root: &Path, jvmpi: &str) -> Result {
     let java = "/jdk/bin/java -cp /classes Tasks";
     for command in [
         "--version".to_owned(),
+        "example /tmp".to_owned(),
         format!("record --alloc --exact -o /tmp/record.txt -- {java}"),
         format!("run hprof:heap=sites,file=/tmp/run.txt -- {java}"),
     ] {
@@ -308,6 +309,9 @@ fn profile(machine: &Machine, root: &Path, jvmpi: &str) -> Result {
     let said = in_namespace(&script)?;
     if said.matches(harness::TASKS_SAY.trim_end()).count() != 2 {
         return Err(format!("it has printed {said:?}"));
+    }
+    if !root.join("tmp/Invoices.java").is_file() {
+        return Err("jvmpi example has not written Invoices.java".into());
     }
     ["record.txt", "run.txt"]
         .iter()

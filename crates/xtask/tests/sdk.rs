@@ -14,9 +14,10 @@ use compat_tests::jdk::{self, Jdk};
 use compat_tests::{build, text, workspace_root};
 use harness::{Case, Result, run, xtask};
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 10] = [
     ("exported_symbols", &["nm", "readelf"], exported_symbols),
     ("listings_of_the_tutorials_are_in_the_examples", &[], listings_of_the_tutorials),
+    ("rust_agent_of_the_tutorial_counts_objects", &[], rust_agent_of_the_tutorial),
     ("agents_by_make", &["make", "pkg-config", "c++"], agents_by_make),
     ("agents_by_cmake", &["cmake", "c++"], agents_by_cmake),
     ("agents_by_meson", &["meson", "ninja", "pkg-config", "c++"], agents_by_meson),
@@ -91,6 +92,33 @@ fn listings_of_the_tutorials() -> Result {
         listings += 1;
     }
     if listings == 4 { Ok(()) } else { Err(format!("{listings} listings")) }
+}
+
+/// Builds the package that the tutorial shows, outside the workspace, and runs it.
+fn rust_agent_of_the_tutorial() -> Result {
+    let page = workspace_root().join("docs/tutorial/write-an-agent.md");
+    let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let listing = |language: &str| -> Result<&str> {
+        let start = page.split_once(&format!("```{language}\n")).ok_or("no listing")?.1;
+        Ok(start.split("```").next().unwrap_or_default())
+    };
+    let manifest = listing("toml")?.replace("/home/you/jvmpi", text(workspace_root())?);
+    let rust = listing("rust")?;
+    let package = tempfile::tempdir().map_err(|e| e.to_string())?;
+    fs::create_dir(package.path().join("src"))
+        .and_then(|()| fs::write(package.path().join("src/lib.rs"), rust))
+        .and_then(|()| fs::write(package.path().join("Cargo.toml"), manifest))
+        // The versions that are downloaded already.
+        .and_then(|()| {
+            fs::copy(workspace_root().join("Cargo.lock"), package.path().join("Cargo.lock"))
+        })
+        .map_err(|e| e.to_string())?;
+    let target = scratch("rust_agent")?;
+    let mut cargo = compat_tests::cargo();
+    cargo.args(["build", "--quiet", "--offline"]).current_dir(package.path());
+    run(cargo.arg("--target-dir").arg(&target))?;
+    let said = under_agent(&target.join("debug/libcount.so"))?;
+    one_line_each(&said, &["4000 Tasks$Task".to_owned()])
 }
 
 /// Copies an installed example into a directory, to be built there.
