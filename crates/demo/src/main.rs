@@ -62,7 +62,7 @@ fn demo(arguments: &[String]) -> Result<(), String> {
     };
     println!(
         "The demo builds libjvmpi.so, libhprof.so and the command jvmpi, unoptimized and with only what it needs: the \
-         first time that takes about half a minute on two cores. Then it profiles a small program twice."
+         first time that takes less than a minute on two cores. Then it profiles a small program twice."
     );
     let product = product()?;
     let (shim, command) = (product.join("libjvmpi.so"), product.join("jvmpi"));

@@ -110,7 +110,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut table = String::from(
         "| options | compared | equal | equal after the normalization | different |\n|---|---|---|---|---|\n",
     );
-    let (mut unknown, mut sums) = (0, [0; 3]);
+    let (mut unknown, mut sums, mut above) = (0, [0; 3], String::new());
     for (options, what, figures, normalization, only_theirs) in CHECKS {
         let (mut counts, mut different) = ([0; 3], BTreeMap::<&str, usize>::new());
         for program in PROGRAMS.split(' ').filter(is_named) {
@@ -147,7 +147,12 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
             n => format!("{n}: {normalization}"),
         };
         let different: Vec<_> = different.iter().map(|(why, n)| format!("{n}: {why}")).collect();
-        let (equal, different) = (counts[0], different.join("; "));
+        let (equal, mut different) = (counts[0], different.join("; "));
+        if different == above && !above.is_empty() {
+            different = "as above".to_owned();
+        } else {
+            above.clone_from(&different);
+        }
         let _ = writeln!(table, "| `{options}` | {what} | {equal} | {note} | {different} |");
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
