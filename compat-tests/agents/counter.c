@@ -34,29 +34,18 @@ static inline uint64_t read_ticks(void)
 #endif
 }
 
-static __attribute__((noinline)) void count_first(const JVMPI_Event *e)
+static __attribute__((noinline)) Counters *new_counters(void)
 {
     Counters *c = calloc(1, sizeof *c);
 
     if (c == NULL)
         abort();
-    c->n[e->event_type & (TYPES - 1)]++;
     c->last_ticks = read_ticks();
     c->next = __atomic_load_n(&all_counters, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&all_counters, &c->next, c, 0, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
         ;
-    mine = c;
-}
-
-static inline void count(const JVMPI_Event *e)
-{
-    Counters *c = mine;
-
-    if (c != NULL)
-        c->n[e->event_type & (TYPES - 1)]++;
-    else
-        count_first(e);
+    return mine = c;
 }
 
 static inline void count_time(void)
@@ -67,7 +56,7 @@ static inline void count_time(void)
     mine->last_ticks = ticks;
 }
 
-static __attribute__((noinline)) void report_counts(void)
+static void report_counts(void)
 {
     const Counters *c;
     int type;
@@ -84,28 +73,26 @@ static __attribute__((noinline)) void report_counts(void)
             report("thread ticks=%llu", (unsigned long long)c->ticks);
 }
 
-/* Handles the events that come once. */
-static __attribute__((noinline)) void start_or_end(const JVMPI_Event *e)
-{
-    if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
-        report_counts();
-    else
-        switch_events(jvmpi->DisableEvent, option("events", ""));
-}
-
+/* The same code as in the agents that benchmarks compare this one with. */
 static void notify(JVMPI_Event *e)
 {
-    if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE || e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
-        start_or_end(e);
-    else
-        count(e);
+    int type = e->event_type;
+    Counters *c = mine != NULL ? mine : new_counters();
+
+    c->n[type & (TYPES - 1)]++;
+}
+
+static void notify_until_start(JVMPI_Event *e)
+{
+    notify(e);
+    if (e->event_type == JVMPI_EVENT_JVM_INIT_DONE)
+        switch_events(jvmpi->DisableEvent, option("events", ""));
 }
 
 static void notify_timed(JVMPI_Event *e)
 {
     notify(e);
-    if (mine != NULL)
-        count_time();
+    count_time();
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
@@ -114,8 +101,9 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     if (strcmp(option("clock", ""), "y") == 0)
         jvmpi->NotifyEvent = notify_timed;
     switch_events(jvmpi->EnableEvent, option("events", ""));
-    if (strcmp(option("until", ""), "start") == 0)
+    if (strcmp(option("until", ""), "start") == 0) {
+        jvmpi->NotifyEvent = notify_until_start;
         enable(JVMPI_EVENT_JVM_INIT_DONE);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    return JNI_OK;
+    }
+    return atexit(report_counts) == 0 ? JNI_OK : JNI_ERR;
 }
