@@ -7,6 +7,7 @@
 //! call whose end was missed (`calls`). The numbers are reused once no thread needs them.
 
 use super::methods;
+use crate::records::announced_methods;
 use crate::records::class::Class;
 use crate::records::construction::Beginning;
 use crate::records::numbered::AppendOnly;
@@ -28,8 +29,6 @@ struct Numbered {
     /// The method's ID; NULL until it is known.
     method: AtomicPtr<jni_sys::_jmethodID>,
     class: AtomicPtr<Class>,
-    /// The epoch in which the method's reports may take the short cut, because its class is announced.
-    short_cut_epoch: AtomicU64,
     /// The [`Beginning`] of a constructor.
     beginning: AtomicU64,
 }
@@ -119,11 +118,12 @@ fn free_returned() {
     let in_use: HashSet<_> = in_use.map(|number| number as usize).collect();
     let is_in_use = |run: &Range<usize>| run.clone().any(|number| in_use.contains(&number));
     let (kept, free): (Vec<_>, Vec<_>) = returned.into_iter().partition(is_in_use);
-    free.iter()
-        .cloned()
-        .flatten()
-        .filter_map(|number| PLACES.known(number))
-        .for_each(Numbered::clear);
+    for number in free.iter().cloned().flatten() {
+        announced_methods::remove(number);
+        if let Some(place) = PLACES.known(number) {
+            place.clear();
+        }
+    }
     RETURNED.lock().extend(kept);
     let mut all = FREE.lock();
     free.into_iter().for_each(|run| all.put(run));
@@ -137,7 +137,6 @@ impl Numbered {
 
     /// Clears the method: the next report of this number may come from another one.
     fn clear(&self) {
-        self.short_cut_epoch.store(0, Ordering::Relaxed);
         self.beginning.store(0, Ordering::Relaxed);
         self.method.store(ptr::null_mut(), Ordering::Relaxed);
         self.class.store(ptr::null_mut(), Ordering::Relaxed);
@@ -165,21 +164,6 @@ pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(NumberedMethod<'_>) -> R)
     // class lives because its method is running.
     let class = unsafe { &*place.class.load(Ordering::Relaxed) };
     Some(f(NumberedMethod { id, class }))
-}
-
-/// Returns the method of a number, if its reports may take the short cut in this epoch.
-#[inline]
-pub fn for_short_cut(number: usize, epoch: u64) -> Option<jmethodID> {
-    let place = PLACES.known(number)?;
-    let is_current = place.short_cut_epoch.load(Ordering::Acquire) == epoch;
-    is_current.then(|| place.method.load(Ordering::Relaxed))
-}
-
-/// Lets reports of a method take the short cut in this epoch, because its class is announced.
-pub fn allow_short_cut(number: usize, epoch: u64) {
-    if let Some(place) = PLACES.get(number) {
-        place.short_cut_epoch.store(epoch, Ordering::Release);
-    }
 }
 
 /// Returns the method of a number, if it has been reported.

@@ -61,7 +61,7 @@ pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
     // Sufficient, because [`has_epochs`] requires the kernel's barrier on the other side.
     compiler_fence(Ordering::SeqCst);
     let epoch = phase::epoch();
-    (thread.short_cut_epoch.load(Ordering::Relaxed) == epoch).then_some((passage, epoch))
+    thread.short_cut.is_allowed_in(epoch).then_some((passage, epoch))
 }
 
 /// Returns true if [`enter_in_epoch`] may be used.
@@ -253,7 +253,7 @@ mod tests {
                 let _inside = enter(&thread);
                 add(place, 2);
                 if has_epochs() && phase::is_open(epoch) {
-                    thread.allow_short_cut(epoch);
+                    thread.short_cut.allow(epoch, &thread.calls);
                 }
             }
             events += 1;

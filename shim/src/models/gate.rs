@@ -69,7 +69,7 @@ fn send(thread: &Thread, agent: &Agent, place: usize) {
     let _inside = gate::enter(thread);
     agent.handle_event(place);
     if phase::is_open(epoch) {
-        thread.allow_short_cut(epoch);
+        thread.short_cut.allow(epoch, &thread.calls);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The delivery of one event to its agents: which of them get it, and the call of their handlers.
 
 use crate::gc::gate;
-use crate::records::agents::{self, Agent, AgentSet};
+use crate::records::agents::{self, Agent, AgentSet, Handler};
 use crate::records::in_flight::Passage;
 use crate::records::phase::{self, Phase};
 use crate::sync::vm_locks;
@@ -177,13 +177,19 @@ pub fn request<A: EventBody>(agent: &Agent, thread: &Thread, event_type: jint, b
 
 /// Calls the agent's handler, inside the gate.
 #[inline]
-pub(super) fn call_inside<A: EventBody>(
-    agent: &Agent,
+fn call_inside<A: EventBody>(agent: &Agent, env_id: *mut JNIEnv, event_type: jint, body: A) -> A {
+    let Some(notify_event) = agent.notify_event() else { return body };
+    call(notify_event, env_id, event_type, body)
+}
+
+/// Calls the handler of an agent, inside the gate.
+#[inline]
+pub(super) fn call<A: EventBody>(
+    notify_event: Handler,
     env_id: *mut JNIEnv,
     event_type: jint,
     body: A,
 ) -> A {
-    let Some(notify_event) = agent.notify_event() else { return body };
     assert_none_held();
     // Left uninitialized, because most events fill only a small part of the structure.
     let mut event = MaybeUninit::<JVMPI_Event>::uninit();

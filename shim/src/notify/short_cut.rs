@@ -1,12 +1,15 @@
 //! The fast path of an event from rewritten code to the only agent that wants it.
 //!
 //! Such events occur hundreds of millions of times. The checks that a [`Delivery`](super::Delivery) makes for each event
-//! are made here once per epoch ([`epoch`]) for each thread and each method.
+//! are made once per epoch ([`epoch`](phase::epoch)) for each thread, and once for each method until an agent enables
+//! CLASS_LOAD.
 
-use super::delivery::{call_inside, is_reported};
+use super::delivery::{call, is_reported};
 use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::gc::gate;
-use crate::records::agents::{self, Agent, OnlyListener};
+use crate::records::agents::{self, Agent, Handler, OnlyListener};
+use crate::records::announced_methods;
+use crate::records::calls::CallsOfAgent;
 use crate::records::in_flight::TrackedPassage;
 use crate::records::phase::{self, Phase};
 use crate::threads::{self, Thread};
@@ -16,8 +19,8 @@ use jvmpi_sys::{EventBody, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START};
 
 /// Events that the current thread may send to an agent without further checks.
 pub struct ShortCut<'a> {
-    agent: &'static Agent,
     thread: &'a Thread,
+    event: OnlyListener,
     /// The epoch in which the events are sent.
     pub epoch: u64,
     _passage: TrackedPassage<'a>,
@@ -27,18 +30,27 @@ pub struct ShortCut<'a> {
 /// sent nothing.
 #[inline(always)]
 pub fn with<R>(event: OnlyListener, send: impl FnOnce(ShortCut<'_>) -> Option<R>) -> Option<R> {
-    // Read before the epoch, because the agent may belong to an older one.
-    let agent = event.agent()?;
     // If the record belongs to an ended environment, it is marked as ended, and no epoch since then has allowed it the
     // fast path.
     let thread = threads::known_current()?;
     let (passage, epoch) = gate::enter_in_epoch(&thread)?;
-    send(ShortCut { agent, thread: &thread, epoch, _passage: passage })
+    send(ShortCut { thread: &thread, event, epoch, _passage: passage })
 }
 
 impl ShortCut<'_> {
-    pub fn agent(&self) -> &'static Agent {
-        self.agent
+    /// Returns the only agent that gets entries.
+    pub fn agent(&self) -> Option<&'static Agent> {
+        self.thread.short_cut.agent()
+    }
+
+    /// Returns the open calls of the agent that gets entries.
+    pub fn calls(&self) -> &CallsOfAgent {
+        self.thread.short_cut.calls()
+    }
+
+    /// Returns the handler of the only agent that gets the event.
+    pub fn handler(&self) -> Option<Handler> {
+        self.thread.short_cut.handler(self.event)
     }
 
     pub fn thread(&self) -> &Thread {
@@ -48,13 +60,13 @@ impl ShortCut<'_> {
     /// Returns the method with this number, if its events can take the fast path.
     #[inline]
     pub fn method(&self, number: jint) -> Option<jmethodID> {
-        method_numbers::for_short_cut(number as u32 as usize, self.epoch)
+        announced_methods::get(number as u32 as usize)
     }
 
     /// Sends an event.
     #[inline]
-    pub fn send<A: EventBody>(&self, event_type: jint, body: A) {
-        call_inside(self.agent, self.thread.env(), event_type, body);
+    pub fn send<A: EventBody>(&self, handler: Handler, event_type: jint, body: A) {
+        call(handler, self.thread.env(), event_type, body);
     }
 }
 
@@ -67,24 +79,23 @@ pub fn is_reportable(thread: &Thread) -> bool {
 /// the method may take the fast path.
 pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(NumberedMethod<'_>)) {
     let epoch = phase::epoch();
-    let all_announced = method_numbers::with(jni, number, |method| {
+    method_numbers::with(jni, number, |method| {
         report(method);
         let is_announced = |agent: &Agent| method.class.announced.to(agent);
-        agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(is_announced)
+        announced_methods::add(number, method.id, || {
+            agents::wanting(JVMPI_EVENT_CLASS_LOAD).all(is_announced)
+        });
     });
     let can_be_relied_on =
         gate::has_epochs() && phase::is_open(epoch) && phase::now() == Phase::Live;
     if !can_be_relied_on {
         return;
     }
-    if all_announced == Some(true) {
-        method_numbers::allow_short_cut(number, epoch);
-    }
     let is_announced = |agent: &Agent| thread.announced.to(agent);
     let is_ending = agents::all().iter().any(|agent| thread.announced.is_withdrawn(agent));
     let can_be_relied_on = is_reportable(thread) && !thread.held.any() && !is_ending;
     thread.calls.check_classes_since(agents::class_loads_enabled());
     if can_be_relied_on && agents::wanting(JVMPI_EVENT_THREAD_START).all(is_announced) {
-        thread.allow_short_cut(epoch);
+        thread.short_cut.allow(epoch, &thread.calls);
     }
 }

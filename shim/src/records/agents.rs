@@ -1,6 +1,6 @@
 //! The agents: up to eight, each with its own function table and its own set of enabled events.
 
-use super::phase;
+use super::{announced_methods, phase};
 use jni_sys::jint;
 use jvm::lock::Lock;
 use jvmpi_settings::AgentOptions;
@@ -16,6 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 
 /// The number of agents that may be loaded at once.
 pub const MAX_AGENTS: usize = 8;
+
+/// The function that an agent gets its events by.
+pub type Handler = unsafe extern "C" fn(*mut JVMPI_Event);
 
 /// One agent: a library that asked for the JVMPI interface.
 pub struct Agent {
@@ -168,11 +171,10 @@ impl Agent {
         let all = all().iter().fold(0, |all, a| all | a.enabled.load(Ordering::Relaxed));
         ENABLED_BY_ANYONE.store(all, Ordering::Relaxed);
         self.find_out_about_exits();
-        // A thread that sees the new listener also sees that the old epoch is over, and a thread that has seen the
-        // old listener is not in the newest epoch.
-        phase::end_epoch();
-        OnlyListener::find_all();
         if wants && event_type == JVMPI_EVENT_CLASS_LOAD {
+            announced_methods::clear();
+            // A thread that sees the new number is in no older epoch.
+            phase::end_epoch();
             CLASS_LOADS_ENABLED.fetch_add(1, Ordering::Release);
         }
         phase::end_epoch();
@@ -191,12 +193,18 @@ impl Agent {
         self.gets_exits.store(gets, Ordering::Relaxed);
     }
 
-    /// Returns the agent's handler. It is read from the table each time, because agents may replace it.
-    pub fn notify_event(&self) -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
+    /// Returns where the agent has its handler: in its table, which is static.
+    pub fn handler(&self) -> *const Option<Handler> {
         let interface = self.interface.load(Ordering::Acquire);
-        // SAFETY: the table is static memory once set. The agent may write this slot at any time, but writes a
-        // whole pointer at once.
-        unsafe { ptr::addr_of!((*interface).NotifyEvent).read_volatile() }
+        // SAFETY: the table of a registered agent is static memory.
+        unsafe { ptr::addr_of!((*interface).NotifyEvent) }
+    }
+
+    /// Returns the agent's handler. It is read from the table each time, because agents may replace it.
+    pub fn notify_event(&self) -> Option<Handler> {
+        // SAFETY: the table is static memory. The agent may write this slot at any time, but writes a whole pointer at
+        // once.
+        unsafe { self.handler().read_volatile() }
     }
 
     /// Records that the agent has got the interface.
@@ -241,6 +249,7 @@ pub fn expect_exits(follow: bool) {
     let _change = CHANGE.lock();
     EXITS_FOLLOW.store(follow, Ordering::Relaxed);
     AGENTS.iter().for_each(Agent::find_out_about_exits);
+    phase::end_epoch();
 }
 
 /// Returns all registered agents.
@@ -271,39 +280,30 @@ pub fn all_wanting(event_type: jint) -> AgentSet {
 pub enum OnlyListener {
     /// METHOD_ENTRY, if no agent has enabled METHOD_ENTRY2.
     Entry,
-    /// METHOD_ENTRY2, and METHOD_ENTRY if the same agent has enabled both.
-    Entry2,
     /// METHOD_EXIT, for an agent that gets entries too.
     Exit,
+    /// METHOD_ENTRY2, and METHOD_ENTRY if the same agent has enabled both.
+    Entry2,
     /// INSTRUCTION_START.
     Instruction,
 }
 
-/// By [`OnlyListener`]: the agent if there is exactly one, else NULL.
-static ONLY_LISTENERS: [AtomicPtr<Agent>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
-
 impl OnlyListener {
-    /// Returns the agent if exactly one has enabled the event.
-    #[inline]
-    pub fn agent(self) -> Option<&'static Agent> {
-        // SAFETY: the stored pointer is NULL or points to one of `AGENTS`.
-        unsafe { ONLY_LISTENERS[self as usize].load(Ordering::Acquire).as_ref() }
-    }
+    pub const ALL: [Self; 4] = [Self::Entry, Self::Exit, Self::Entry2, Self::Instruction];
 
-    fn find_all() {
-        let only = |listens: &dyn Fn(&Agent) -> bool| {
+    /// Returns the agent if exactly one has enabled the event.
+    pub fn agent(self) -> Option<&'static Agent> {
+        let only = |listens: fn(&Agent) -> bool| {
             let mut listening = all().iter().filter(|agent| listens(agent));
             listening.next().filter(|_| listening.next().is_none())
         };
-        let entries = only(&Agent::hears_of_entries);
-        let entry = entries.filter(|agent| !agent.wants(JVMPI_EVENT_METHOD_ENTRY2));
-        let entry2 = entries.filter(|agent| agent.wants(JVMPI_EVENT_METHOD_ENTRY2));
-        let exit = only(&|agent| agent.wants(JVMPI_EVENT_METHOD_EXIT));
-        let exit = exit.filter(|agent| agent.hears_of_entries());
-        let instruction = only(&|agent| agent.wants(JVMPI_EVENT_INSTRUCTION_START));
-        for (place, agent) in ONLY_LISTENERS.iter().zip([entry, entry2, exit, instruction]) {
-            let agent = agent.map_or(ptr::null(), ptr::from_ref);
-            place.store(agent.cast_mut(), Ordering::Release);
+        let wants_entry2 = |agent: &&Agent| agent.wants(JVMPI_EVENT_METHOD_ENTRY2);
+        match self {
+            Self::Entry => only(Agent::hears_of_entries).filter(|agent| !wants_entry2(agent)),
+            Self::Entry2 => only(Agent::hears_of_entries).filter(wants_entry2),
+            Self::Exit => only(|agent| agent.wants(JVMPI_EVENT_METHOD_EXIT))
+                .filter(|agent| agent.hears_of_entries()),
+            Self::Instruction => only(|agent| agent.wants(JVMPI_EVENT_INSTRUCTION_START)),
         }
     }
 }
@@ -349,4 +349,22 @@ pub fn claim(
     COUNT.store(index + 1, Ordering::Release);
     phase::end_epoch();
     Some(agent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_take_the_long_way_once_class_load_is_enabled() {
+        let id = ptr::without_provenance_mut(16);
+        announced_methods::add(7, id, || true);
+        assert_eq!(announced_methods::get(7), Some(id));
+        let agent = get(7);
+        agent.set_wants(JVMPI_EVENT_CLASS_LOAD, true);
+        assert_eq!(announced_methods::get(7), None);
+        agent.set_wants(JVMPI_EVENT_CLASS_LOAD, false);
+        announced_methods::add(7, id, || false);
+        assert_eq!(announced_methods::get(7), None);
+    }
 }

@@ -7,12 +7,11 @@ use jni_sys::{_jmethodID, jmethodID, jobject};
 use jvm::lock::Lock;
 use jvm::{Jni, WeakRef};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// For each agent, the open calls of one thread. Only the thread itself changes them.
-#[derive(Default)]
 pub struct OpenCalls {
-    of_agents: [OfAgent; MAX_AGENTS],
+    of_agents: [CallsOfAgent; MAX_AGENTS],
     /// The number of [`agents::class_loads_enabled`] when the classes of all calls that have a method were announced.
     class_loads_enabled: AtomicU32,
     /// The last `StackOverflowError` that was caught.
@@ -20,29 +19,33 @@ pub struct OpenCalls {
 }
 
 /// Aligned, so that the size is a power of two and indexing takes a shift.
-#[derive(Default)]
 #[repr(align(64))]
-struct OfAgent {
+pub struct CallsOfAgent {
     stack: Stack,
     /// The number of other open calls, in unknown order.
     aside: AtomicU32,
 }
 
-impl OpenCalls {
-    /// Records that the agent gets an entry.
-    #[inline]
-    pub fn enter(&self, agent: &Agent, number: u32, method: jmethodID) {
-        let calls = self.of(agent);
-        if !calls.stack.push(number, method) {
-            calls.enter_with_growth(number, method);
+/// The calls of an agent that does not get the exits of all entries: there is no room for any.
+pub static NONE: CallsOfAgent = CallsOfAgent::new();
+
+impl Default for OpenCalls {
+    fn default() -> Self {
+        Self {
+            of_agents: [const { CallsOfAgent::new() }; MAX_AGENTS],
+            class_loads_enabled: AtomicU32::new(0),
+            overflow: Lock::default(),
         }
     }
+}
 
-    /// Records that the agent gets an exit, if it belongs to the innermost call and the method's class is announced.
-    /// Returns the method. Otherwise changes nothing; [`Self::exit`] must decide.
-    #[inline]
-    pub fn exit_innermost(&self, agent: &Agent, number: u32) -> Option<jmethodID> {
-        self.of(agent).stack.pop_announced(number)
+impl OpenCalls {
+    /// Records that the agent gets an entry.
+    pub fn enter(&self, agent: &Agent, number: u32, method: jmethodID) {
+        let calls = self.of(agent);
+        if !(calls.enter(number, method) || calls.stack.grow() && calls.enter(number, method)) {
+            calls.set_aside();
+        }
     }
 
     /// Lets the classes of the open calls be announced again if an agent has enabled CLASS_LOAD since the last time.
@@ -63,7 +66,7 @@ impl OpenCalls {
         method: impl Fn(u32) -> M,
         mut lost: impl FnMut(M),
     ) -> bool {
-        let OfAgent { stack, aside } = self.of(agent);
+        let CallsOfAgent { stack, aside } = self.of(agent);
         let others = aside.load(Ordering::Relaxed);
         if others == 0 && !stack.has(number) {
             return false;
@@ -81,12 +84,6 @@ impl OpenCalls {
         others > 0
     }
 
-    /// Returns true if the innermost call is a call of this method.
-    #[inline]
-    pub fn is_innermost(&self, agent: &Agent, number: u32) -> bool {
-        self.of(agent).stack.last() == Some(number)
-    }
-
     /// Closes the calls inside the call of this method that has caught an exception. The exception has ended all of
     /// them; they are passed to `lost` as by [`Self::exit`]. If the innermost call of the method may have ended too,
     /// `frames` returns the frames that the method has on the stack, outermost first: the innermost of these has caught
@@ -100,7 +97,7 @@ impl OpenCalls {
         method: impl Fn(u32) -> M,
         mut lost: impl FnMut(M),
     ) {
-        let OfAgent { stack, aside } = self.of(agent);
+        let CallsOfAgent { stack, aside } = self.of(agent);
         let mut inside = match (stack.last_of(number), frames) {
             (None, _) if aside.load(Ordering::Relaxed) == 0 => return,
             // The call is one of those in unknown order.
@@ -138,7 +135,7 @@ impl OpenCalls {
     /// Only counts the calls that are open now. A virtual thread has been mounted or unmounted, so exits that come now
     /// need not belong to the entries before.
     pub fn set_aside(&self) {
-        self.of_agents.iter().for_each(OfAgent::set_aside);
+        self.of_agents.iter().for_each(CallsOfAgent::set_aside);
     }
 
     /// Returns the numbers of all calls. Called by another thread, it returns those that stay open meanwhile and some
@@ -147,22 +144,35 @@ impl OpenCalls {
         self.of_agents.iter().flat_map(|of_agent| of_agent.stack.numbers())
     }
 
-    #[inline]
-    fn of(&self, agent: &Agent) -> &OfAgent {
+    /// Returns the open calls of this agent.
+    pub fn of(&self, agent: &Agent) -> &CallsOfAgent {
         &self.of_agents[agent.index % MAX_AGENTS]
     }
 }
 
-impl OfAgent {
-    #[cold]
-    #[inline(never)]
-    fn enter_with_growth(&self, number: u32, method: jmethodID) {
-        if !(self.stack.grow() && self.stack.push(number, method)) {
-            self.set_aside();
-        }
+impl CallsOfAgent {
+    const fn new() -> Self {
+        Self { stack: Stack::new(), aside: AtomicU32::new(0) }
     }
 
-    #[cold]
+    /// Records that the agent gets an entry. Returns false if there is no room; [`OpenCalls::enter`] makes some.
+    #[inline]
+    pub fn enter(&self, number: u32, method: jmethodID) -> bool {
+        self.stack.push(number, method)
+    }
+
+    /// Records that the agent gets an exit, if it belongs to the innermost call and the method's class is announced.
+    /// Returns the method. Otherwise changes nothing; [`OpenCalls::exit`] must decide.
+    #[inline]
+    pub fn exit_innermost(&self, number: u32) -> Option<jmethodID> {
+        self.stack.pop_announced(number)
+    }
+
+    /// Returns true if the innermost call is a call of this method.
+    pub fn is_innermost(&self, number: u32) -> bool {
+        self.stack.last() == Some(number)
+    }
+
     fn set_aside(&self) {
         let count = self.stack.clear();
         if count > 0 {
@@ -179,20 +189,22 @@ struct Stack {
     /// The last place of the array.
     end: AtomicPtr<Call>,
     /// The array. It is replaced while this is locked, so that other threads can read it.
-    calls: Lock<Box<[Call]>>,
+    calls: Lock<Vec<Call>>,
 }
 
 struct Call {
-    /// The number that rewritten code passes for the method.
+    /// The number that rewritten code passes for the method. [`CONSTRUCTED`] is added for a constructor whose call of
+    /// `super()` or `this()` is known to have returned.
     number: AtomicU32,
-    /// True if this is a constructor whose call of `super()` or `this()` is known to have returned.
-    is_constructed: AtomicBool,
     /// The method, NULL if its class may have to be announced at the exit.
     method: AtomicPtr<_jmethodID>,
 }
 
+/// The bit of a constructor in [`Call::number`].
+const CONSTRUCTED: u32 = 1 << 31;
+
 /// No number.
-const BOTTOM: u32 = u32::MAX;
+const BOTTOM: u32 = CONSTRUCTED - 1;
 
 /// The array of a stack on which nothing was pushed yet.
 static EMPTY: Call = Call::unused();
@@ -205,26 +217,37 @@ const MOST: usize = 1 << 24;
 
 impl Call {
     const fn unused() -> Self {
-        Self {
-            number: AtomicU32::new(BOTTOM),
-            is_constructed: AtomicBool::new(false),
-            method: AtomicPtr::new(ptr::null_mut()),
-        }
+        Self { number: AtomicU32::new(BOTTOM), method: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    fn number(&self) -> u32 {
+        self.number.load(Ordering::Relaxed) & !CONSTRUCTED
     }
 
     fn has(&self, number: u32) -> bool {
-        self.number.load(Ordering::Relaxed) == number
+        self.number() == number
     }
-}
 
-impl Default for Stack {
-    fn default() -> Self {
-        let empty = || AtomicPtr::new(ptr::from_ref(&EMPTY).cast_mut());
-        Self { top: empty(), end: empty(), calls: Lock::default() }
+    fn is_constructed(&self) -> bool {
+        self.number.load(Ordering::Relaxed) & CONSTRUCTED != 0
+    }
+
+    fn set_constructed(&self, is_constructed: bool) {
+        let bit = if is_constructed { CONSTRUCTED } else { 0 };
+        self.number.store(self.number() | bit, Ordering::Relaxed);
     }
 }
 
 impl Stack {
+    const fn new() -> Self {
+        let empty = ptr::from_ref(&EMPTY).cast_mut();
+        Self {
+            top: AtomicPtr::new(empty),
+            end: AtomicPtr::new(empty),
+            calls: Lock::new(Vec::new()),
+        }
+    }
+
     /// Adds a call. Returns false if the array is full.
     #[inline]
     fn push(&self, number: u32, method: jmethodID) -> bool {
@@ -235,7 +258,6 @@ impl Stack {
             // SAFETY: `top` is not the last place of the array, which only this thread replaces.
             let call = unsafe { &*above };
             call.number.store(number, Ordering::Relaxed);
-            call.is_constructed.store(false, Ordering::Relaxed);
             call.method.store(method, Ordering::Relaxed);
             self.top.store(above, Ordering::Release);
         }
@@ -251,19 +273,23 @@ impl Stack {
     /// Returns the number of the call that was pushed last.
     #[inline]
     fn last(&self) -> Option<u32> {
-        Some(self.top().number.load(Ordering::Relaxed)).filter(|number| *number != BOTTOM)
+        Some(self.top().number()).filter(|number| *number != BOTTOM)
     }
 
     /// Removes the last call, if its number is this one and its class is announced. Returns its method.
     #[inline]
     fn pop_announced(&self, number: u32) -> Option<jmethodID> {
         let call = self.top();
+        // With the bit it takes the long way.
+        if call.number.load(Ordering::Relaxed) != number {
+            return None;
+        }
         let method = call.method.load(Ordering::Relaxed);
-        let is_it = call.has(number) && !method.is_null();
-        is_it.then(|| {
-            self.pop();
-            method
-        })
+        if method.is_null() {
+            return None;
+        }
+        self.pop();
+        Some(method)
     }
 
     /// Removes the last call. There must be one.
@@ -286,9 +312,7 @@ impl Stack {
     /// Returns the numbers of all calls, outermost first. Called by another thread, it returns those that stay open
     /// meanwhile and some of the others.
     fn numbers(&self) -> Vec<u32> {
-        self.with_all(|calls| {
-            calls.iter().map(|call| call.number.load(Ordering::Relaxed)).collect()
-        })
+        self.with_all(|calls| calls.iter().map(Call::number).collect())
     }
 
     /// Returns true if a call with this number is open.
@@ -301,25 +325,25 @@ impl Stack {
         self.with_all(|calls| calls.iter().filter(|call| call.has(number)).count())
     }
 
-    /// Returns how many calls are open inside the last call with this number, and its `is_constructed`. Takes time in
-    /// proportion to the calls inside.
+    /// Returns how many calls are open inside the last call with this number, and whether it is [`CONSTRUCTED`]. Takes
+    /// time in proportion to the calls inside.
     fn last_of(&self, number: u32) -> Option<(usize, bool)> {
         self.with_all(|calls| {
             let (inside, call) =
                 calls.iter().rev().enumerate().find(|(_, call)| call.has(number))?;
-            Some((inside, call.is_constructed.load(Ordering::Relaxed)))
+            Some((inside, call.is_constructed()))
         })
     }
 
     /// Returns how many calls are open inside the call with this number that belongs to the last of these frames, or
-    /// inside the last call if there is no frame. Sets `is_constructed` of the calls, unless some of the frames have no
-    /// call.
+    /// inside the last call if there is no frame. Marks the calls that are [`CONSTRUCTED`], unless some of the frames have
+    /// no call.
     fn count_inside(&self, number: u32, frames: &[bool]) -> usize {
         self.with_all(|calls| {
             let all = || calls.iter().enumerate().filter(|(_, call)| call.has(number));
             if all().count() >= frames.len() {
                 for ((_, call), is_constructed) in all().zip(frames) {
-                    call.is_constructed.store(*is_constructed, Ordering::Relaxed);
+                    call.set_constructed(*is_constructed);
                 }
             }
             let frames = if frames.is_empty() { usize::MAX } else { frames.len() };
@@ -329,7 +353,7 @@ impl Stack {
 
     fn forget_constructed(&self) {
         self.with_all(|calls| {
-            calls.iter().for_each(|call| call.is_constructed.store(false, Ordering::Relaxed));
+            calls.iter().for_each(|call| call.set_constructed(false));
         });
     }
 
@@ -360,7 +384,7 @@ impl Stack {
         let mut longer = Vec::with_capacity(room + 1);
         longer.extend(std::mem::take(&mut *calls));
         longer.resize_with(room + 1, Call::unused);
-        *calls = longer.into_boxed_slice();
+        *calls = longer;
         let place = |at| calls.as_ptr().wrapping_add(at).cast_mut();
         self.end.store(place(room), Ordering::Relaxed);
         self.top.store(place(count), Ordering::Release);
@@ -388,7 +412,7 @@ mod tests {
         let agent = agents::get(0);
         let mut exits = Vec::new();
         for &number in reported {
-            if calls.exit_innermost(agent, number).is_some()
+            if calls.of(agent).exit_innermost(number).is_some()
                 || calls.exit(agent, number, |method| method, |lost| exits.push(lost))
             {
                 exits.push(number);
@@ -470,7 +494,7 @@ mod tests {
     #[test]
     fn calls_that_were_left_unseen_keep_their_numbers() {
         let calls = entered([1, 7, 8]);
-        assert_eq!(calls.exit_innermost(agents::get(0), 8), Some(method(8)));
+        assert_eq!(calls.of(agents::get(0)).exit_innermost(8), Some(method(8)));
         assert_eq!(calls.numbers().collect::<Vec<_>>(), [1, 7]);
         assert_eq!(exits(&calls, &[1]), [7, 1]);
         assert_eq!(calls.numbers().count(), 0);
@@ -481,12 +505,12 @@ mod tests {
         let calls = entered([1, 7]);
         let agent = agents::get(0);
         calls.check_classes_since(1);
-        assert_eq!(calls.exit_innermost(agent, 7), None);
+        assert_eq!(calls.of(agent).exit_innermost(7), None);
         assert_eq!(exits(&calls, &[7]), [7]);
         calls.enter(agent, 8, method(8));
         calls.check_classes_since(1);
-        assert_eq!(calls.exit_innermost(agent, 8), Some(method(8)));
-        assert_eq!(calls.exit_innermost(agent, 1), None);
+        assert_eq!(calls.of(agent).exit_innermost(8), Some(method(8)));
+        assert_eq!(calls.of(agent).exit_innermost(1), None);
     }
 
     #[test]
@@ -497,6 +521,13 @@ mod tests {
         calls.enter(agents::get(0), 4, method(4));
         // The exit of 4 is not reported. The number of the other open calls is known, but not their methods.
         assert_eq!(exits(&calls, &[3, 8, 9, 1]), [4, 3, 8, 9]);
+    }
+
+    #[test]
+    fn calls_without_exits_are_not_recorded() {
+        assert!(!NONE.enter(1, method(1)));
+        assert_eq!(NONE.exit_innermost(1), None);
+        assert_eq!(NONE.exit_innermost(BOTTOM), None);
     }
 
     #[test]

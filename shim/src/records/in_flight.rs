@@ -166,7 +166,9 @@ impl CurrentObject {
         event()
     }
 
-    fn set(&self, id: jobjectID, object: jobject) {
+    /// Sets the current object; NULL for none.
+    #[inline]
+    pub fn set(&self, id: jobjectID, object: jobject) {
         self.id.store(id, Ordering::Relaxed);
         self.object.store(object, Ordering::Relaxed);
     }

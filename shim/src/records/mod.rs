@@ -3,6 +3,7 @@
 
 pub mod agents;
 pub mod announced;
+pub mod announced_methods;
 pub mod calls;
 pub mod class;
 pub mod construction;
@@ -17,6 +18,7 @@ pub mod phase;
 pub mod receivers;
 pub mod registry;
 pub mod sample;
+pub mod short_cut;
 pub mod suspension;
 pub mod tags;
 pub mod thread;

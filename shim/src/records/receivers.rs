@@ -32,25 +32,27 @@ struct Known {
 }
 
 impl Receivers {
-    /// Returns the object's ID in this epoch from the cache, else from `find`. The object must be a local
-    /// reference, not NULL.
+    /// Returns the object's ID in this epoch, if the cache has it. The object must be a local reference, not NULL.
     #[inline]
-    pub fn id(
+    pub fn known(&self, object: jobject, epoch: u64) -> Option<jobjectID> {
+        let (time, address) = address(object)?;
+        let known = self.is_of(time, epoch).then(|| self.known_at(address))??;
+        Some(known.id.load(Ordering::Relaxed))
+    }
+
+    /// Returns the object's ID in this epoch from `find`, and puts it into the cache. The object must be as in
+    /// [`Self::known`].
+    pub fn learn(
         &self,
         object: jobject,
         epoch: u64,
         find: impl FnOnce() -> Option<jobjectID>,
     ) -> Option<jobjectID> {
-        let Some((time, address)) = address(object) else { return find() };
-        if self.is_of(time, epoch)
-            && let Some(known) = self.known_at(address)
-        {
-            return Some(known.id.load(Ordering::Relaxed));
-        }
+        let before = address(object);
         let id = find()?;
         // Otherwise the object may have moved, and the address may belong to another one.
-        if pauses::is_still(time) {
-            self.learn(time, epoch, address, id);
+        if let Some((time, address)) = before.filter(|(time, _)| pauses::is_still(*time)) {
+            self.put(time, epoch, address, id);
         }
         Some(id)
     }
@@ -66,7 +68,7 @@ impl Receivers {
         self.time.load(Ordering::Relaxed) == time && self.epoch.load(Ordering::Relaxed) == epoch
     }
 
-    fn learn(&self, time: u64, epoch: u64, address: usize, id: jobjectID) {
+    fn put(&self, time: u64, epoch: u64, address: usize, id: jobjectID) {
         let all = self.known.get_or_init(|| Box::new(std::array::from_fn(|_| Known::default())));
         if !self.is_of(time, epoch) {
             all.iter().for_each(|known| known.address.store(0, Ordering::Relaxed));
@@ -112,11 +114,11 @@ mod tests {
         let known = |time, epoch, address| {
             receivers.is_of(time, epoch) && receivers.known_at(address).is_some()
         };
-        receivers.learn(1, 2, 0x1000, id);
-        receivers.learn(1, 2, 0x1010, id);
+        receivers.put(1, 2, 0x1000, id);
+        receivers.put(1, 2, 0x1010, id);
         assert!(known(1, 2, 0x1000) && known(1, 2, 0x1010) && !known(1, 2, 0x1020));
         assert!(!known(2, 2, 0x1000) && !known(1, 4, 0x1000));
-        receivers.learn(2, 2, 0x1020, id);
+        receivers.put(2, 2, 0x1020, id);
         assert!(known(2, 2, 0x1020) && !known(2, 2, 0x1000));
     }
 }

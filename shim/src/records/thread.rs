@@ -8,9 +8,9 @@ use super::construction::{Held, Unconstructed};
 use super::consumed::Consumed;
 use super::ids;
 use super::in_flight::{CurrentObject, InFlight};
-use super::phase;
 use super::receivers::Receivers;
 use super::sample::Sample;
+use super::short_cut::ShortCut;
 use super::suspension::Suspension;
 use super::virtual_thread::{self, VirtualThread};
 use super::waits::{JniMonitors, Waits};
@@ -18,7 +18,7 @@ use jni_sys::{JNIEnv, jint};
 use jvm::GlobalRef;
 use jvm::lock::Lock;
 use jvm::platform::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+    AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering,
 };
 use jvmpi_sys::jobjectID;
 use std::ffi::c_void;
@@ -26,10 +26,17 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 
-/// The record of a thread. No two records share a cache line, because each thread writes its own at every event.
-#[repr(align(128))]
+/// The record of a thread. No two records share a cache line, because each thread writes its own at every event. What
+/// an event reads that takes the short cut comes first.
+#[repr(C, align(128))]
 pub struct Thread {
     env: *mut JNIEnv,
+    /// The events in flight on the thread.
+    pub in_flight: InFlight,
+    /// What the thread's events need to take the short cut.
+    pub short_cut: ShortCut,
+    /// The calls for which agents have got the entry, but not the exit.
+    pub calls: OpenCalls,
     /// The VM's environment that the thread's code gets: its own, or the carrier's for a virtual thread. NULL for
     /// a virtual thread on no carrier.
     pub runs_in: AtomicPtr<JNIEnv>,
@@ -47,8 +54,6 @@ pub struct Thread {
     pub hidden: AtomicBool,
     /// The agents that have got THREAD_START.
     pub announced: Announced,
-    /// The events in flight on the thread.
-    pub in_flight: InFlight,
     /// The object of the event in flight on the thread.
     pub current_object: CurrentObject,
     /// True if the VM reports the next object that the thread allocates, although reports are sampled now: the
@@ -60,14 +65,10 @@ pub struct Thread {
     pub new_ids: ids::Supply,
     /// The classes that the thread has loaded and that may not be announced yet.
     pub loaded: Loaded,
-    /// The calls for which agents have got the entry, but not the exit.
-    pub calls: OpenCalls,
     /// The constructors whose entry is deferred.
     pub held: Held,
     /// A cache of the IDs of receivers.
     pub receivers: Receivers,
-    /// The epoch in which the thread's events may take the short cut.
-    pub short_cut_epoch: AtomicU64,
     /// The waits of the thread at Java monitors.
     pub waits: Waits,
     /// The monitors that the thread has entered by JNI.
@@ -122,6 +123,9 @@ impl Thread {
         };
         Self {
             env,
+            in_flight: InFlight::default(),
+            short_cut: ShortCut::default(),
+            calls: OpenCalls::default(),
             runs_in: AtomicPtr::new(runs_in),
             as_virtual,
             os_thread: AtomicI32::new(0),
@@ -132,16 +136,13 @@ impl Thread {
             ended: AtomicBool::new(false),
             hidden: AtomicBool::new(false),
             announced: Announced::default(),
-            in_flight: InFlight::default(),
             current_object: CurrentObject::default(),
             reports_at_once: AtomicBool::new(false),
             unconstructed: Unconstructed::default(),
             new_ids: ids::Supply::default(),
             loaded: Loaded::default(),
-            calls: OpenCalls::default(),
             held: Held::default(),
             receivers: Receivers::default(),
-            short_cut_epoch: AtomicU64::new(phase::NO_EPOCH),
             waits: Waits::default(),
             jni_monitors: JniMonitors::default(),
             at_raw_monitor: AtomicI32::new(0),
@@ -236,7 +237,7 @@ impl Thread {
         }
         // An exception has ended the constructors that are still deferred.
         self.held.take();
-        self.forbid_short_cut();
+        self.short_cut.forbid();
     }
 
     /// Records that a virtual thread that has waited for a monitor is about to be mounted, or that a virtual
@@ -245,16 +246,6 @@ impl Thread {
         if self.transition.note_resumption(begins) {
             self.note_transition(false);
         }
-    }
-
-    /// Lets the thread's events take the short cut in this epoch.
-    pub fn allow_short_cut(&self, epoch: u64) {
-        self.short_cut_epoch.store(epoch, Ordering::Relaxed);
-    }
-
-    /// Makes the thread's next event take the long way, because something has changed for this thread alone.
-    pub fn forbid_short_cut(&self) {
-        self.short_cut_epoch.store(phase::NO_EPOCH, Ordering::Relaxed);
     }
 
     /// Returns the agent's thread-local storage; NULL until it is set.

@@ -21,7 +21,7 @@ pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
         return;
     }
     thread.hidden.store(hidden::is_hidden_object(id), Ordering::Release);
-    thread.forbid_short_cut();
+    thread.short_cut.forbid();
     // The ID of a recorded thread stays the same. A copying collection may have changed it before.
     loop {
         thread.id.store(id, Ordering::Release);

@@ -8,7 +8,7 @@ pub struct Internal<'a>(&'a Thread);
 impl<'a> Internal<'a> {
     pub fn begin(thread: &'a Thread) -> Self {
         thread.own_work.begin();
-        thread.forbid_short_cut();
+        thread.short_cut.forbid();
         Self(thread)
     }
 }

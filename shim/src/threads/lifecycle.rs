@@ -36,7 +36,7 @@ pub fn ended(thread: &Thread) {
         let _lock = vm_locks::for_resuming();
         thread.ended.store(true, Ordering::Release);
     }
-    thread.forbid_short_cut();
+    thread.short_cut.forbid();
     registry::note_end(thread);
     registry::forget(thread);
 }

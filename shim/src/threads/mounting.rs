@@ -118,7 +118,7 @@ impl Thread {
         self.new_ids.hand_over(&carrier.new_ids);
         // A transition begins. Its end is reported on the carrier.
         carrier.transition.note(NOTICES.load(Ordering::SeqCst));
-        carrier.forbid_short_cut();
+        carrier.short_cut.forbid();
     }
 
     /// Assigns the current OS thread, with the CPU time that it uses from now on, to the other thread.

@@ -35,7 +35,7 @@ pub fn entered(jni: Jni, number: jint) {
         send_held(jni, &thread);
     }
     // Events that take the short cut would overtake it.
-    thread.forbid_short_cut();
+    thread.short_cut.forbid();
     if !thread.held.push(number, &class, beginning.next) {
         const CALLER: usize = 1;
         find_and_send(jni, &thread, thread.held.take(), Some(CALLER));
@@ -157,8 +157,7 @@ fn announce_object(jni: Jni, thread: &Thread, object: jobject) {
 }
 
 /// Records an entry that is sent to the agent, if METHOD_EXIT is to follow.
-#[inline]
-pub fn note_entry(thread: &Thread, agent: &Agent, number: jint, method: jmethodID) {
+fn note_entry(thread: &Thread, agent: &Agent, number: jint, method: jmethodID) {
     if agent.gets_exits() {
         thread.calls.enter(agent, number as u32, method);
     }

@@ -65,7 +65,8 @@ pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint)
 fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
     let event = |method_id| JVMPI_Event_instruction { method_id, offset, u };
     let sent = short_cut::with(OnlyListener::Instruction, |way| {
-        way.send(JVMPI_EVENT_INSTRUCTION_START, event(way.method(method)?));
+        let method = way.method(method)?;
+        way.send(way.handler()?, JVMPI_EVENT_INSTRUCTION_START, event(method));
         Some(())
     });
     if sent.is_none() {

@@ -1,11 +1,12 @@
 //! METHOD_ENTRY, METHOD_ENTRY2 and METHOD_EXIT.
 
 use super::announce::{self, ClassFor};
-use super::entries::{note_entry, send_entry, send_held, send_left};
+use super::entries::{send_entry, send_held, send_left};
 use super::{frames, send};
 use crate::classes::method_numbers;
-use crate::notify::short_cut;
+use crate::notify::short_cut::{self, ShortCut};
 use crate::records::agents::{self, Agent, OnlyListener};
+use crate::records::calls;
 use crate::sync::{announcements, tagging};
 use crate::threads::{self, Thread};
 use jni_sys::{jboolean, jint, jmethodID, jobject};
@@ -19,41 +20,52 @@ use jvmpi_sys::{
 use std::ptr;
 
 /// Reports a method entry for which no agent needs the receiver.
-#[inline]
-pub fn entered(jni: Jni, number: jint) {
-    enter(jni, number, ptr::null_mut());
-}
-
 #[inline(always)]
-fn enter(jni: Jni, number: jint, receiver: jobject) {
+pub fn entered(jni: Jni, number: jint) {
     let sent = short_cut::with(OnlyListener::Entry, |way| {
         let method_id = way.method(number)?;
-        note_entry(way.thread(), way.agent(), number, method_id);
-        way.send(JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
+        let handler = way.handler()?;
+        note_entry(&way, number, method_id)?;
+        way.send(handler, JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
         Some(())
     });
     if sent.is_none() {
-        entered_on(jni, number, receiver);
+        entered_on(jni, number, ptr::null_mut());
     }
+}
+
+/// Records the entry if its exit is to follow. Returns None if there is no room for it.
+#[inline(always)]
+fn note_entry(way: &ShortCut<'_>, number: jint, method: jmethodID) -> Option<()> {
+    let calls = way.calls();
+    (calls.enter(number as u32, method) || ptr::eq(calls, &calls::NONE)).then_some(())
 }
 
 /// Reports the entry of a method other than a constructor. The receiver of a static method is NULL.
 #[inline]
 pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
     let sent = short_cut::with(OnlyListener::Entry2, |way| {
-        let (thread, agent) = (way.thread(), way.agent());
+        let (thread, agent) = (way.thread(), way.agent()?);
         let method_id = way.method(number)?;
-        let obj_id = receiver_known_to(agent, thread, receiver, way.epoch)?;
-        note_entry(thread, agent, number, method_id);
+        // A cached ID is announced to the agent: it has not changed in this epoch.
+        let known = if receiver.is_null() {
+            Some(ptr::null_mut())
+        } else {
+            thread.receivers.known(receiver, way.epoch)
+        };
+        let obj_id = known.or_else(|| find_receiver(agent, thread, receiver, way.epoch))?;
+        let handler = way.handler()?;
+        note_entry(&way, number, method_id)?;
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
-            way.send(JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
+            way.send(handler, JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
         }
         // The agent's handler may have disabled this event.
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY2) {
             let body = JVMPI_Event_method_entry2 { method_id, obj_id };
-            thread
-                .current_object
-                .with(obj_id, receiver, || way.send(JVMPI_EVENT_METHOD_ENTRY2, body));
+            thread.current_object.set(obj_id, receiver);
+            way.send(handler, JVMPI_EVENT_METHOD_ENTRY2, body);
+            // No event around this one has an object.
+            thread.current_object.set(ptr::null_mut(), ptr::null_mut());
         }
         Some(())
     });
@@ -62,28 +74,18 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
     }
 }
 
-/// Returns the object's ID if the object is announced to the agent, NULL for NULL, and None otherwise.
-#[inline]
-fn known_to(agent: &Agent, object: jobject) -> Option<jobjectID> {
-    let tag = tagging::tag(object).ok()?;
-    let is_known = || tag.is_announced_to(agent) && !announcements::is_replaying(agent);
-    (object.is_null() || is_known()).then(|| tag.id())
-}
-
-/// Returns the same as [`known_to`], for an object that this thread calls a method on. The thread caches the
-/// IDs of such objects for one `epoch`. `object` must be a local reference.
-#[inline]
-fn receiver_known_to(
-    agent: &Agent,
-    thread: &Thread,
-    object: jobject,
-    epoch: u64,
-) -> Option<jobjectID> {
+/// Returns the ID of the object that this thread calls a method on, if the object is announced to the agent. The
+/// thread caches it for this epoch.
+#[cold]
+#[inline(never)]
+fn find_receiver(agent: &Agent, thread: &Thread, object: jobject, epoch: u64) -> Option<jobjectID> {
+    let find = || {
+        let tag = tagging::tag(object).ok()?;
+        let is_known = tag.is_announced_to(agent) && !announcements::is_replaying(agent);
+        is_known.then(|| tag.id())
+    };
     // Virtual threads have no such cache: there may be a million of them.
-    if object.is_null() || thread.is_virtual() || announcements::is_replaying(agent) {
-        return known_to(agent, object);
-    }
-    thread.receivers.id(object, epoch, || known_to(agent, object))
+    if thread.is_virtual() { find() } else { thread.receivers.learn(object, epoch, find) }
 }
 
 #[cold]
@@ -104,11 +106,12 @@ fn entered_the_long_way(jni: Jni, number: jint, receiver: jobject) {
 }
 
 /// Reports that a method is about to be left, by return or by exception.
-#[inline]
+#[inline(always)]
 pub fn exited(jni: Jni, number: jint) {
     let sent = short_cut::with(OnlyListener::Exit, |way| {
-        let method_id = way.thread().calls.exit_innermost(way.agent(), number as u32)?;
-        way.send(JVMPI_EVENT_METHOD_EXIT, JVMPI_Event_method { method_id });
+        let handler = way.handler()?;
+        let method_id = way.calls().exit_innermost(number as u32)?;
+        way.send(handler, JVMPI_EVENT_METHOD_EXIT, JVMPI_Event_method { method_id });
         Some(())
     });
     if sent.is_none() {
@@ -164,7 +167,8 @@ pub fn caught(jni: Jni, exception: jobject, number: jint, constructs: jboolean) 
     let overflows = class.is_some_and(|class| jni.instance_of(exception, class.get()));
     let is_innermost = || {
         short_cut::with(OnlyListener::Exit, |way| {
-            Some(way.thread().calls.is_innermost(way.agent(), number as u32))
+            way.handler()?;
+            Some(way.calls().is_innermost(number as u32))
         })
     };
     if overflows || constructs || is_innermost() != Some(true) {

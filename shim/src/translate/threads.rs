@@ -42,7 +42,7 @@ fn send_end(jni: Jni, thread: &Thread) {
     for agent in delivery.agents().iter() {
         send::with(jni, &delivery, agent, ());
         thread.announced.withdraw(agent);
-        thread.forbid_short_cut();
+        thread.short_cut.forbid();
     }
 }
 
