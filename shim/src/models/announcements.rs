@@ -3,7 +3,7 @@
 use super::{AgentLock, spawn};
 use crate::gc::{barrier, gate};
 use crate::records::agents::{self, Agent};
-use crate::records::announced::Announced;
+use crate::records::announced::{Announced, Sending};
 use crate::sync::announcements::{self, Replay};
 use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -43,6 +43,15 @@ impl Record {
     }
 }
 
+/// Prepares and sends the defining event.
+fn define(sending: &Sending<'_>, record: &Record) -> bool {
+    machine::work(10);
+    if sending.call() {
+        record.define();
+    }
+    true
+}
+
 fn agent() -> &'static Agent {
     agents::get(0)
 }
@@ -70,13 +79,13 @@ fn class_is_announced_once_before_it_is_named() {
                 for _ in 0..2 {
                     let _passage = gate::enter(thread);
                     if number == 0
-                        && let Ok(failing) = announced.begin(agent())
+                        && let Ok(failing) = announced.begin(agent(), 0)
                     {
                         machine::work(10);
                         drop(failing);
                     }
                     if !announced.to(agent()) {
-                        announcements::once(announced, agent(), || record.define());
+                        announcements::once(announced, agent(), |sending| define(sending, record));
                     }
                     record.name();
                 }
@@ -107,11 +116,12 @@ fn object_is_announced_once_before_it_is_named() {
                     let (tag, record) = &objects[index];
                     if !tag.load(Ordering::Acquire) {
                         let id = without_provenance_mut(16 * (index + 1));
-                        announcements::of_object(agent(), id, || {
-                            if !tag.load(Ordering::Acquire) {
+                        announcements::of_object(agent(), id, |sending| {
+                            if !tag.load(Ordering::Acquire) && sending.call() {
                                 record.define();
                                 tag.store(true, Ordering::Release);
                             }
+                            true
                         });
                     }
                     record.name();
@@ -169,18 +179,49 @@ fn thread_does_not_wait_for_an_announcement_that_waits_for_it() {
             spawn(number, move |_| {
                 let (announced, record) = &*class;
                 let locked = (number == 0).then(|| lock.lock());
-                announcements::once(announced, agent(), || {
-                    if number > 0 {
-                        has_blocked.store(true, SeqCst);
-                        drop(lock.lock());
+                announcements::once(announced, agent(), |sending| {
+                    if sending.call() {
+                        if number > 0 {
+                            has_blocked.store(true, SeqCst);
+                            drop(lock.lock());
+                        }
+                        record.define();
                     }
-                    record.define();
+                    true
                 });
                 if announced.to(agent()) {
                     record.name();
                 } else {
                     assert!(has_blocked.load(SeqCst), "the handler can return");
                 }
+                drop(locked);
+            })
+        };
+        (0..THREADS).map(use_class).collect()
+    });
+}
+
+/// The thread that prepares an announcement waits for a lock of a thread that names the class: that thread takes its
+/// place, so the agent gets the defining event once and first all the same.
+///
+/// Fails if `begin` returns None instead of taking the place, and if `Sending::call` returns true afterwards.
+#[test]
+fn thread_that_prepares_an_announcement_for_too_long_is_replaced() {
+    check(300, move || {
+        let class = Arc::new((Announced::default(), Record::default()));
+        let lock = Arc::new(AgentLock::new());
+        let use_class = |number| {
+            let (class, lock) = (Arc::clone(&class), Arc::clone(&lock));
+            spawn(number, move |_| {
+                let (announced, record) = &*class;
+                let locked = (number == 0).then(|| lock.lock());
+                announcements::once(announced, agent(), |sending| {
+                    if number > 0 {
+                        drop(lock.lock());
+                    }
+                    define(sending, record)
+                });
+                record.name();
                 drop(locked);
             })
         };

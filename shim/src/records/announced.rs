@@ -8,8 +8,10 @@ use jvm::platform::sync::atomic::{AtomicI32, Ordering};
 const NOT_SENT: i32 = 0;
 const SENT: i32 = -1;
 const WITHDRAWN: i32 = -2;
+/// Set beside the number of an OS thread once it calls the agent's handler. No OS thread has a number as large.
+const CALLING: i32 = 1 << 30;
 
-/// Per agent: not sent, being sent by the OS thread whose number is stored, sent, or withdrawn.
+/// Per agent: not sent, being prepared or sent by the OS thread whose number is stored, sent, or withdrawn.
 #[derive(Default)]
 pub struct Announced([AtomicI32; MAX_AGENTS]);
 
@@ -48,42 +50,71 @@ impl Announced {
         self.0.iter().for_each(|state| state.store(NOT_SENT, Ordering::Release));
     }
 
-    /// Begins to send the defining event, unless it was sent or is being sent.
-    pub fn begin(&self, agent: &Agent) -> Result<Sending<'_>, Sent> {
+    /// Begins to prepare the defining event, unless that was done. `instead_of` is the OS thread that is preparing it
+    /// and whose place the current thread takes, or 0.
+    pub fn begin(&self, agent: &Agent, instead_of: i32) -> Result<Sending<'_>, Sent> {
         let state = &self.0[agent.index];
-        let begun =
-            state.compare_exchange(NOT_SENT, os_thread(), Ordering::AcqRel, Ordering::Acquire);
-        match begun {
+        match state.compare_exchange(instead_of, os_thread(), Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Ok(Sending(state)),
             Err(SENT | WITHDRAWN) => Err(Sent::Already),
-            Err(by) => Err(Sent::JustNow { by }),
+            Err(NOT_SENT) => self.begin(agent, NOT_SENT),
+            Err(by) if by & CALLING != 0 => Err(Sent::Calling { by: by & !CALLING }),
+            Err(by) => Err(Sent::Preparing { by }),
         }
     }
 }
 
-/// The reason why the defining event need not be sent.
+/// The reason why the current thread does not send the defining event.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     Already,
-    /// The OS thread with this number is sending it.
-    JustNow {
+    /// The OS thread with this number is about to send it. Another thread can take its place.
+    Preparing {
+        by: i32,
+    },
+    /// The OS thread with this number has called the agent's handler, which has not returned.
+    Calling {
         by: i32,
     },
 }
 
-/// The event is being sent. If this is dropped without [`Self::done`], it counts as not sent.
+impl Sent {
+    /// Returns the OS thread that is announcing.
+    pub fn by(self) -> Option<i32> {
+        match self {
+            Self::Already => None,
+            Self::Preparing { by } | Self::Calling { by } => Some(by),
+        }
+    }
+}
+
+/// The current thread prepares and sends the event. If this is dropped without [`Self::done`], the event counts as not
+/// sent.
 pub struct Sending<'a>(&'a AtomicI32);
 
 impl Sending<'_> {
-    /// Records that the agent has got the event.
-    pub fn done(self) {
-        self.0.store(SENT, Ordering::Release);
+    /// The handler is called now. Returns false if another thread has taken the place of the current one.
+    pub fn call(&self) -> bool {
+        let me = os_thread();
+        self.0.compare_exchange(me, me | CALLING, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// Records that the agent has got the event, or cannot get it. Returns false if another thread has taken the place
+    /// of the current one.
+    pub fn done(self) -> bool {
+        self.end(SENT)
+    }
+
+    fn end(&self, state: i32) -> bool {
+        let me = os_thread();
+        let is_mine = |now| (now == me || now == me | CALLING).then_some(state);
+        self.0.fetch_update(Ordering::Release, Ordering::Relaxed, is_mine).is_ok()
     }
 }
 
 impl Drop for Sending<'_> {
     fn drop(&mut self) {
         // After `done` this changes nothing.
-        let _ =
-            self.0.compare_exchange(os_thread(), NOT_SENT, Ordering::Release, Ordering::Relaxed);
+        self.end(NOT_SENT);
     }
 }

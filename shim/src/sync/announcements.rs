@@ -1,87 +1,88 @@
 //! Announcements in progress: before a thread names a class, thread, arena or object to an agent, it
 //! waits until the agent has got its defining event.
 //!
-//! A wait ends after a while ([`BoundedWait`]): the agent's handler may need a lock that the waiting thread
-//! holds.
+//! A thread first prepares the event, for which it calls the VM, and then calls the agent's handler. A wait for either
+//! ends after a while ([`BoundedWait`]). While the other thread prepares, the waiting thread then takes its place, so the
+//! defining event comes first all the same. While the handler runs, the waiting thread goes on: the handler may need a
+//! lock that it holds.
 
 use super::bounded_wait::BoundedWait;
 use crate::records::agents::{Agent, MAX_AGENTS};
-use crate::records::announced::{Announced, Sent};
-use jvm::lock::{Lock, Locked};
+use crate::records::announced::{Announced, Sending, Sent};
+use jvm::lock::Lock;
 use jvm::platform::os_thread::os_thread;
 use jvm::platform::sync::atomic::{AtomicI32, Ordering};
 use jvmpi_sys::jobjectID;
+use std::sync::{Arc, Weak};
 
-/// Calls `try_to` until it begins an announcement. Returns None if the announcement is done, if the
-/// current thread is already making it, or if that takes another thread too long.
+/// Calls `try_to` until it begins an announcement, instead of the OS thread whose number it gets, or of none if that is
+/// 0. Returns None if the announcement is done, if the current thread is already making it, or if the agent's handler
+/// takes too long.
 ///
 /// The current thread must have passed the gate. Otherwise a thread that waits for it would wait for
 /// the thread that has closed the gate.
-fn begin<T>(mut try_to: impl FnMut() -> Result<T, Sent>) -> Option<T> {
+fn begin<T>(mut try_to: impl FnMut(i32) -> Result<T, Sent>) -> Option<T> {
     let mut waiting = BoundedWait::for_announcement();
+    let mut seen = Sent::Already;
+    let mut instead_of = 0;
     loop {
-        match try_to() {
+        let sent = match try_to(std::mem::take(&mut instead_of)) {
             Ok(begun) => return Some(begun),
-            Err(Sent::Already) => return None,
-            Err(Sent::JustNow { by }) if by == os_thread() || !waiting.goes_on() => {
-                return None;
-            }
-            Err(Sent::JustNow { .. }) => waiting.sleep(),
+            Err(sent) => sent,
+        };
+        if sent.by().is_none_or(|by| by == os_thread()) {
+            return None;
+        }
+        if std::mem::replace(&mut seen, sent) != sent {
+            waiting.step();
+        }
+        if waiting.goes_on() {
+            waiting.sleep();
+        } else if let Sent::Preparing { by } = sent {
+            instead_of = by;
+        } else {
+            return None;
         }
     }
 }
 
-/// Sends the defining event of a class, thread or arena unless it was sent before. Returns when it has
-/// been sent, or earlier if [`begin`] returns None.
-pub fn once(announced: &Announced, agent: &Agent, send: impl FnOnce()) {
-    if let Some(sending) = begin(|| announced.begin(agent)) {
-        send();
-        sending.done();
+/// Sends the defining event of a class, thread or arena unless it was sent before. `send` prepares the event, and sends
+/// it if [`Sending::call`] then returns true; it returns false if the event cannot be sent yet. Returns when the event
+/// has been sent, or earlier if it cannot be or [`begin`] returns None.
+pub fn once(announced: &Announced, agent: &Agent, mut send: impl FnMut(&Sending<'_>) -> bool) {
+    while let Some(sending) = begin(|instead_of| announced.begin(agent, instead_of)) {
+        if !send(&sending) || sending.done() {
+            return;
+        }
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// An object that is being announced.
 struct Announcement {
-    agent: usize,
     object: usize,
-    /// The OS thread that announces the object.
-    by: i32,
+    announced: Announced,
 }
 
-static UNDER_WAY: Lock<Vec<Announcement>> = Lock::new(Vec::new());
+static UNDER_WAY: Lock<Vec<Weak<Announcement>>> = Lock::new(Vec::new());
 
-fn under_way() -> Locked<'static, Vec<Announcement>> {
-    UNDER_WAY.lock()
-}
-
-/// Runs `announce` while no other thread announces the object to this agent. `announce` must check
-/// whether the agent has got the event by now. Does nothing if [`begin`] returns None.
-pub fn of_object(agent: &Agent, object: jobjectID, announce: impl FnOnce()) {
-    let this = Announcement { agent: agent.index, object: object.addr(), by: os_thread() };
-    if let Some(_under_way) = begin(|| this.begin()) {
-        announce();
-    }
+/// Does the same as [`once`] for an object, whose tag says whether the agent has got the event. `send` must check that
+/// first.
+pub fn of_object(agent: &Agent, object: jobjectID, send: impl FnMut(&Sending<'_>) -> bool) {
+    let announcement = Announcement::under_way(object.addr());
+    once(&announcement.announced, agent, send);
 }
 
 impl Announcement {
-    /// Begins the announcement unless a thread is already making it.
-    fn begin(self) -> Result<UnderWay, Sent> {
-        let is_same = |other: &&Self| other.agent == self.agent && other.object == self.object;
-        let mut all = under_way();
-        if let Some(same) = all.iter().find(is_same) {
-            return Err(Sent::JustNow { by: same.by });
+    /// Returns the announcement of this object that other threads are making, or a new one.
+    fn under_way(object: usize) -> Arc<Self> {
+        let mut all = UNDER_WAY.lock();
+        all.retain(|one| one.strong_count() > 0);
+        if let Some(known) = all.iter().filter_map(Weak::upgrade).find(|one| one.object == object) {
+            return known;
         }
-        all.push(self);
-        Ok(UnderWay(self))
-    }
-}
-
-/// An announcement in progress.
-struct UnderWay(Announcement);
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        under_way().retain(|other| *other != self.0);
+        let new = Arc::new(Self { object, announced: Announced::default() });
+        all.push(Arc::downgrade(&new));
+        new
     }
 }
 
@@ -119,9 +120,9 @@ pub fn is_replaying(agent: &Agent) -> bool {
 
 /// Waits until all marked objects have been announced to the agent. Returns earlier if [`begin`] does.
 pub fn wait_for_replay(agent: &Agent) {
-    begin(|| match REPLAYS[agent.index].load(Ordering::Acquire) {
+    begin(|_| match REPLAYS[agent.index].load(Ordering::Acquire) {
         0 => Ok(()),
-        by => Err(Sent::JustNow { by }),
+        by => Err(Sent::Calling { by }),
     });
 }
 
@@ -132,20 +133,33 @@ mod tests {
     use jvm::boundary::guard;
     use std::ptr::without_provenance_mut;
 
+    /// Announces a class, thread or arena.
+    fn announce(announced: &Announced, agent: &Agent, mut handler: impl FnMut()) {
+        once(announced, agent, |sending| {
+            assert!(sending.call());
+            handler();
+            true
+        });
+    }
+
     /// Announces an object given by a number, because threads can share numbers.
-    fn one(agent: &Agent, object: usize, announce: impl FnOnce()) {
-        of_object(agent, without_provenance_mut(object), announce);
+    fn one(agent: &Agent, object: usize, mut handler: impl FnMut()) {
+        of_object(agent, without_provenance_mut(object), |sending| {
+            assert!(sending.call());
+            handler();
+            true
+        });
     }
 
     #[test]
     fn failed_announcement_is_sent_the_next_time() {
         let (announced, agent) = (Announced::default(), agents::get(0));
-        guard((), || once(&announced, agent, || panic!("in the event")));
+        guard((), || announce(&announced, agent, || panic!("in the event")));
         assert!(!announced.to(agent));
-        let again = || once(&announced, agent, || unreachable!("from within"));
-        once(&announced, agent, again);
+        let again = || announce(&announced, agent, || unreachable!("from within"));
+        announce(&announced, agent, again);
         assert!(announced.to(agent));
-        once(&announced, agent, || unreachable!("it was sent"));
+        announce(&announced, agent, || unreachable!("it was sent"));
     }
 
     #[test]

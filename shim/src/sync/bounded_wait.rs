@@ -5,8 +5,8 @@
 //! thread passes a safepoint at each check, so pauses of the VM do not count.
 //!
 //! What happens then is late, but not wrong: GC events come in the next window, objects move in a later one, and an
-//! event comes although a handler that was called before it has not returned. Only an announcement that takes so long
-//! before its handler is called would be missed; so those waits are longer.
+//! event comes although a handler that was called before it has not returned. Waits for announcements are longer, because
+//! few agents are prepared for that; and a thread that prepares one for so long is replaced by the one that waits.
 
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use jvm::platform::sync::sleep;

@@ -10,6 +10,7 @@ use crate::classes::{self, Linking};
 use crate::gc::{arenas, gate};
 use crate::notify::{self, Delivery};
 use crate::records::agents::Agent;
+use crate::records::announced::Sending;
 use crate::records::class::{Class, Instances};
 use crate::records::ids::Tag;
 use crate::sync::{announcements, tagging};
@@ -116,16 +117,18 @@ fn define_class(
         return;
     }
     let _passage = gate::enter(current);
-    announcements::once(&class.announced, agent, || {
+    announcements::once(&class.announced, agent, |sending| {
         match jni.frame(32, |_| ClassDefinition::of(object)) {
             Ok(mut definition) => {
-                send_class(jni, agent, current, class, purpose, definition.event(agent, class));
+                let u = definition.event(agent, class);
+                send_class(jni, agent, current, class, purpose, u, sending);
             }
             Err(error) => log::warn!(
                 "class {:?} cannot be announced: {error}",
                 class.name(agent.options().names)
             ),
         }
+        true
     });
 }
 
@@ -136,6 +139,7 @@ fn send_class(
     class: &Class,
     purpose: ClassFor,
     u: JVMPI_Event_class_load,
+    sending: &Sending<'_>,
 ) {
     const TYPE: jint = JVMPI_EVENT_CLASS_LOAD;
     match purpose {
@@ -150,14 +154,20 @@ fn send_class(
             if let Some(loader) = &loader {
                 thread(jni, agent, current, loader);
             }
-            delivery.send_as(agent, loader.as_deref().unwrap_or(current).env(), u);
+            if sending.call() {
+                delivery.send_as(agent, loader.as_deref().unwrap_or(current).env(), u);
+            }
         }
         ClassFor::Dump => {
-            let _ = notify::request(agent, current, TYPE, u);
+            if sending.call() {
+                let _ = notify::request(agent, current, TYPE, u);
+            }
         }
         ClassFor::ShutDown => {
             let named = threads::known_to(agent).map_or(current.env(), |named| named.env());
-            notify::deliver_for_vm(agent, current, (named, None), TYPE, u);
+            if sending.call() {
+                notify::deliver_for_vm(agent, current, (named, None), TYPE, u);
+            }
         }
     }
 }
@@ -169,15 +179,18 @@ pub fn thread(jni: Jni, agent: &Agent, current: &Thread, named: &Thread) {
     }
     let delivery = Delivery::begin_to(agent, current, JVMPI_EVENT_THREAD_START);
     let Some(delivery) = delivery else { return };
-    announcements::once(&named.announced, agent, || {
+    announcements::once(&named.announced, agent, |sending| {
         if let Some(known) = named.object() {
             // THREAD_START is sent even if the object could not be announced.
             let _ = object(jni, agent, current, known.get(), Linking::Jdk);
         }
         if let Some(definition) = jni.frame(16, |_| ThreadDefinition::of(named)) {
             before(jni, &delivery, agent);
-            delivery.send(agent, definition.event());
+            if sending.call() {
+                delivery.send(agent, definition.event());
+            }
         }
+        true
     });
 }
 
@@ -204,8 +217,11 @@ pub fn arena(jni: Jni, agent: &Agent, current: &Thread, arena: jint) {
 fn arena_now(jni: Jni, agent: &Agent, current: &Thread, arena: jint) {
     if let Some(delivery) = Delivery::begin_to(agent, current, JVMPI_EVENT_ARENA_NEW) {
         before(jni, &delivery, agent);
-        announcements::once(arenas::announced(arena), agent, || {
-            delivery.send(agent, definitions::arena(arena));
+        announcements::once(arenas::announced(arena), agent, |sending| {
+            if sending.call() {
+                delivery.send(agent, definitions::arena(arena));
+            }
+            true
         });
     }
 }
@@ -230,8 +246,9 @@ pub fn object(
     } else if let Some(known) = class_behind(jni, object, tag) {
         is_known = Ok(class(jni, agent, current, &known, ClassFor::Event(linking)));
     } else if let Some(delivery) = Delivery::begin_to(agent, current, JVMPI_EVENT_OBJECT_ALLOC) {
-        announcements::of_object(agent, tag.id(), || {
-            is_known = jni.frame(8, |jni| define_object(jni, agent, &delivery, object));
+        announcements::of_object(agent, tag.id(), |sending| {
+            is_known = jni.frame(8, |jni| define_object(jni, agent, &delivery, object, sending));
+            is_known == Ok(true)
         });
     } else {
         tagging::update(object, |tag| tag.announced_to(agent))?;
@@ -246,6 +263,7 @@ fn define_object(
     agent: &Agent,
     delivery: &Delivery<'_>,
     object: jobject,
+    sending: &Sending<'_>,
 ) -> Result<bool> {
     let current = delivery.thread();
     let tag = tagging::tag(object)?;
@@ -259,13 +277,17 @@ fn define_object(
     let u = alloc_of(jni, agent, current, object, tag)?;
     current.current_object.with(tag.id(), object, || {
         before(jni, delivery, agent);
+        if !sending.call() {
+            // Another thread sends it.
+            return Ok(true);
+        }
         if allocations::are_sampled() {
             delivery.send_as_requested(agent, u);
         } else {
             delivery.send(agent, u);
         }
-    });
-    tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
+        tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
+    })
 }
 
 /// Returns the class that a Class object represents. None for other objects, and for Class objects of primitive types,

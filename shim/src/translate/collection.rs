@@ -65,8 +65,11 @@ impl Listener {
     /// Sends ARENA_NEW, if the agent has enabled it and has not received it for this arena.
     fn announce(&self, thread: &Thread, arena: jint) {
         if self.agent.wants(JVMPI_EVENT_ARENA_NEW) {
-            announcements::once(arenas::announced(arena), self.agent, || {
-                self.send(thread, JVMPI_EVENT_ARENA_NEW, definitions::arena(arena));
+            announcements::once(arenas::announced(arena), self.agent, |sending| {
+                if sending.call() {
+                    self.send(thread, JVMPI_EVENT_ARENA_NEW, definitions::arena(arena));
+                }
+                true
             });
         }
     }
