@@ -18,6 +18,8 @@ pub mod dump;
 mod heap_tag;
 #[cfg(feature = "profile")]
 pub mod hprof;
-pub mod planted;
+mod platform;
 #[cfg(feature = "profile")]
 pub mod profile;
+
+pub use platform::planted;

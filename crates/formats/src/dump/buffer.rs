@@ -1,12 +1,10 @@
-//! Memory that grows without being moved or copied. Address space is reserved once and turned into memory as
-//! it is needed. A buffer whose size is known is simply allocated.
+//! Memory that grows without being moved or copied. Address space is mapped once; its pages become memory when they are
+//! written to. A buffer whose size is known is simply allocated.
 
-use crate::dump::memory::available;
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use crate::platform::{advise_large_pages, available};
+use memmap2::{MmapMut, MmapOptions};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::ptr::{self, NonNull};
-use std::slice;
 
 /// The memory for a dump cannot be had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +23,7 @@ impl std::error::Error for Full {}
 const RESERVED: usize = if usize::BITS == 64 { 1 << 40 } else { 1 << 30 };
 /// The least that is reserved; if the process may not even have that, there is no buffer.
 const RESERVED_AT_LEAST: usize = 1 << 24;
-/// The least number of bytes that become memory at a time; a multiple of any page size.
+/// The least number of bytes that are granted at a time; a multiple of any page size.
 const STEP: usize = 1 << 16;
 /// A piece of memory that is larger may be one that the system, or a container, cannot bear.
 const CHECKED: usize = 1 << 20;
@@ -34,66 +32,45 @@ const LARGE: usize = 1 << 26;
 
 /// A block of bytes that grows at its end.
 pub struct Buffer {
-    start: NonNull<u8>,
-    /// The bytes that are in use.
-    length: usize,
-    /// The bytes that are memory; those beyond `length` are zero.
-    committed: usize,
     space: Space,
+    /// The bytes that are in use. Those behind are zero.
+    length: usize,
+    /// The bytes of the space that the system could bear when it was asked.
+    granted: usize,
 }
 
 /// The memory of a buffer.
 enum Space {
-    /// This many bytes of reserved address space.
-    Reserved(usize),
-    /// An allocated block.
-    Allocated(Layout),
+    Mapped(MmapMut),
+    Allocated(Box<[u8]>),
 }
 
 impl Space {
-    fn size(&self) -> usize {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
         match self {
-            Self::Reserved(size) => *size,
-            Self::Allocated(layout) => layout.size(),
+            Self::Mapped(map) => map,
+            Self::Allocated(block) => block,
         }
     }
 }
-
-// SAFETY: the buffer owns its memory.
-unsafe impl Send for Buffer {}
-// SAFETY: shared, it can only be read.
-unsafe impl Sync for Buffer {}
 
 impl Buffer {
     /// Returns an empty buffer.
     pub fn new() -> Result<Self, Full> {
-        let mut reserved = RESERVED;
-        let mut start = reserve(reserved);
-        if start.is_none() {
-            // The process is limited: others need address space too.
-            while start.is_none() && reserved > RESERVED_AT_LEAST {
-                reserved /= 2;
-                start = reserve(reserved);
-            }
-            if let Some(found) = start {
-                release(found, reserved);
-                reserved /= 2;
-                start = reserve(reserved);
-            }
-        }
-        let start = start.ok_or(Full)?;
-        Ok(Self { start, length: 0, committed: 0, space: Space::Reserved(reserved) })
+        let map = reserve().ok_or(Full)?;
+        Ok(Self { space: Space::Mapped(map), length: 0, granted: 0 })
     }
 
     /// Returns an empty buffer for at most this many bytes.
     pub fn with_capacity(bytes: usize) -> Result<Self, Full> {
-        let layout = Layout::array::<u8>(bytes.max(1)).map_err(|_| Full)?;
         if bytes > CHECKED && available().is_some_and(|memory| bytes > memory) {
             return Err(Full);
         }
-        // SAFETY: the size is not zero.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(Full)?;
-        Ok(Self { start, length: 0, committed: layout.size(), space: Space::Allocated(layout) })
+        let mut block = Vec::new();
+        block.try_reserve_exact(bytes).map_err(|_| Full)?;
+        block.resize(bytes, 0);
+        Ok(Self { space: Space::Allocated(block.into()), length: 0, granted: bytes })
     }
 
     /// Appends `count` bytes that are zero; the position of the first.
@@ -101,8 +78,8 @@ impl Buffer {
     pub fn extend(&mut self, count: usize) -> Result<usize, Full> {
         let position = self.length;
         let length = position.checked_add(count).ok_or(Full)?;
-        if length > self.committed {
-            self.commit(length)?;
+        if length > self.granted {
+            self.grow(length)?;
         }
         self.length = length;
         Ok(position)
@@ -117,43 +94,36 @@ impl Buffer {
     }
 
     #[cold]
-    fn commit(&mut self, length: usize) -> Result<(), Full> {
-        let wanted = length - self.committed;
-        let room = self.space.size() - self.committed;
+    fn grow(&mut self, length: usize) -> Result<(), Full> {
+        let wanted = length - self.granted;
+        let room = self.space.bytes().len() - self.granted;
         let is_large = length > LARGE;
-        let ahead = if is_large { self.committed / 8 } else { self.committed };
+        let ahead = if is_large { self.granted / 8 } else { self.granted };
         let step_of = |ahead: usize| wanted.max(ahead).min(room).next_multiple_of(STEP);
         let fits = |step: &usize| {
             *step <= room && (*step < CHECKED || available().is_none_or(|memory| *step <= memory))
         };
         let steps = [step_of(ahead.max(STEP)), step_of(CHECKED)];
         let step = steps.into_iter().filter(|_| wanted <= room).find(fits).ok_or(Full)?;
-        // SAFETY: the bytes lie in the reserved block, which no other code knows of.
-        let start = unsafe { self.start.as_ptr().add(self.committed) }.cast();
-        // SAFETY: as above.
-        if unsafe { libc::mprotect(start, step, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
-            return Err(Full);
+        if is_large && let Space::Mapped(map) = &self.space {
+            advise_large_pages(map);
         }
-        if is_large {
-            // SAFETY: as above. That the advice is not taken does no harm.
-            unsafe { libc::madvise(start, step, libc::MADV_HUGEPAGE) };
-        }
-        self.committed += step;
+        self.granted += step;
         Ok(())
     }
 }
 
-/// Address space without memory behind it.
-fn reserve(size: usize) -> Option<NonNull<u8>> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping disturbs nobody.
-    let start = unsafe { libc::mmap(ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
-    if start == libc::MAP_FAILED { None } else { NonNull::new(start.cast()) }
-}
-
-fn release(start: NonNull<u8>, size: usize) {
-    // SAFETY: the callers pass a block that `reserve` returned and that is not used any more.
-    unsafe { libc::munmap(start.as_ptr().cast(), size) };
+/// Maps address space. No memory is behind it until it is written to.
+fn reserve() -> Option<MmapMut> {
+    let map = |size| MmapOptions::new().len(size).no_reserve_swap().map_anon().ok();
+    let smaller = || {
+        // The process is limited: others need address space too.
+        let sizes = std::iter::successors(Some(RESERVED / 2), |size| Some(size / 2));
+        let mut sizes = sizes.take_while(|size| *size >= RESERVED_AT_LEAST);
+        let found = sizes.find(|size| map(*size).is_some())?;
+        map(found / 2)
+    };
+    map(RESERVED).or_else(smaller)
 }
 
 impl Deref for Buffer {
@@ -161,32 +131,23 @@ impl Deref for Buffer {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: that many bytes are memory of ours, zero or written.
-        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.length) }
+        &self.space.bytes()[..self.length]
     }
 }
 
 impl DerefMut for Buffer {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and no other reference exists.
-        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+        match &mut self.space {
+            Space::Mapped(map) => &mut map[..self.length],
+            Space::Allocated(block) => &mut block[..self.length],
+        }
     }
 }
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buffer({} bytes)", self.length)
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        match self.space {
-            Space::Reserved(size) => release(self.start, size),
-            // SAFETY: the block was allocated with this layout and is not used any more.
-            Space::Allocated(layout) => unsafe { dealloc(self.start.as_ptr(), layout) },
-        }
     }
 }
 

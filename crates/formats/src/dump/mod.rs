@@ -9,7 +9,6 @@
 mod buffer;
 mod cursor;
 mod heap;
-mod memory;
 mod monitor;
 mod value;
 

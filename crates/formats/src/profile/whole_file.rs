@@ -1,12 +1,10 @@
 //! A file that has its name only while it is whole.
 
-use crate::planted::{find, open_to_write};
+use crate::planted::{find, for_the_owner, open_to_read, open_to_write};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A file that is written next to its place, as `NAME.RANDOM.part`, and renamed when it is complete. Only its owner
@@ -86,7 +84,7 @@ impl WholeFile {
         let (_, whole) = find(&self.path)?;
         let is_file = |found: &File| found.metadata().is_ok_and(|there| there.is_file());
         let whole = whole.filter(is_file).ok_or(io::ErrorKind::NotFound)?;
-        let mut whole = File::open(format!("/proc/self/fd/{}", whole.as_raw_fd()))?;
+        let mut whole = open_to_read(&whole)?;
         let mut file = new_file(part)?;
         io::copy(&mut whole, &mut file)?;
         Ok(file)
@@ -135,19 +133,17 @@ fn new_file(path: &Path) -> io::Result<File> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(path)
+    for_the_owner().create_new(true).open(path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown, symlink};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{
+        FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown, symlink,
+    };
     use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;

@@ -1,15 +1,11 @@
 //! Reads the contents of an agent's library.
 
-use super::{Instead, LibraryError, Machine, Native, examine_elf, without_executable_stack};
+use super::file::{Bounded, read_file};
+use super::{Instead, LibraryError, Machine, Native, examine_bytes, without_executable_stack};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
-use object::elf::{self, FileHeader32, FileHeader64};
+use object::elf;
 use object::read::elf::{FileHeader, SectionHeader, Sym};
-use object::{Endianness, ReadRef};
 use std::cell::Cell;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The functions through which a VM calls into the library of an agent.
@@ -82,12 +78,7 @@ pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
 /// The errors of [`examine`](super::examine).
 pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
     let data = Bounded(data);
-    let examined = match data.0.get(..5) {
-        Some([0x7f, b'E', b'L', b'F', 1]) => examine_elf::<FileHeader32<Endianness>>(path, data),
-        Some([0x7f, b'E', b'L', b'F', 2]) => examine_elf::<FileHeader64<Endianness>>(path, data),
-        _ => return Err(LibraryError::NotElf { path: path.into() }),
-    };
-    let refused = match examined {
+    let refused = match examine_bytes(path, data) {
         Ok(()) => None,
         Err(error @ LibraryError::NoOnLoad { instead: Instead::Jni, .. }) => Some(error),
         Err(error) => return Err(error),
@@ -165,52 +156,6 @@ fn linkage_in(header: &Native, data: Bounded<'_>) -> Result<Linkage, String> {
     }
     Ok(linkage)
 }
-
-/// A file with sections that may overlap and strings that may lack an end. A name of more than 4 KiB is an error, so
-/// that reading the names of many symbols takes no longer than the file is long.
-#[derive(Clone, Copy)]
-struct Bounded<'data>(&'data [u8]);
-
-impl<'data> ReadRef<'data> for Bounded<'data> {
-    fn len(self) -> Result<u64, ()> {
-        self.0.len().try_into().map_err(|_| ())
-    }
-
-    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'data [u8], ()> {
-        self.0.read_bytes_at(offset, size)
-    }
-
-    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'data [u8], ()> {
-        const LONGEST: u64 = 4096;
-        let end = range.end.min(range.start.saturating_add(LONGEST));
-        self.0.read_bytes_at_until(range.start..end, delimiter)
-    }
-}
-
-/// Reads a regular file, and refuses a file that is too large for a library.
-fn read_file(path: &Path) -> Result<Vec<u8>, LibraryError> {
-    const LARGEST: u64 = 1 << 30;
-    let read = || {
-        // Opening a pipe would wait for its writer.
-        let file = OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_file() && metadata.len() > LARGEST {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        let mut data = Vec::new();
-        if metadata.is_file() || metadata.is_dir() {
-            File::take(file, LARGEST).read_to_end(&mut data)?;
-        }
-        Ok(data)
-    };
-    read().map_err(|error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => LibraryError::NoFile { path: path.into() },
-        _ => LibraryError::Unreadable { path: path.into(), error },
-    })
-}
-
-/// The same on all machines for which this is built.
-const O_NONBLOCK: i32 = 0o4000;
 
 fn read(data: Bounded<'_>) -> Result<Contents, String> {
     let header = Native::parse(data).map_err(|error| error.to_string())?;

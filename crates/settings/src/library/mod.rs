@@ -4,6 +4,7 @@
 
 mod contents;
 mod error;
+mod file;
 mod machine;
 mod stack;
 #[cfg(any(test, feature = "testing"))]
@@ -11,14 +12,13 @@ pub mod testing;
 
 pub use contents::{Contents, Linkage, contents, contents_of, linkage, linkage_of};
 pub use error::{EXECUTABLE_STACK, Instead, LibraryError};
+use file::{Bounded, read_file};
 pub use machine::Machine;
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
-use object::{Endianness, ReadCache, ReadRef};
+use object::{Endianness, ReadRef};
 pub use stack::without_executable_stack;
 use std::ffi::CString;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 /// The names of an agent's entry point. HotSpot takes a library with the first one for no JVMTI agent if `-Xrun` names it;
@@ -33,10 +33,13 @@ pub const ON_LOAD: [&str; 2] = ["JVM_OnLoad", "jvmpi_OnLoad"];
 /// # Errors
 /// Returns any variant except [`LibraryError::NotFound`] and [`LibraryError::Unloadable`].
 pub fn examine(path: &Path) -> Result<(), LibraryError> {
-    let (bits, data) = open(path)?;
-    match bits {
-        Bits::ThirtyTwo => examine_elf::<FileHeader32<Endianness>>(path, &data),
-        Bits::SixtyFour => examine_elf::<FileHeader64<Endianness>>(path, &data),
+    examine_bytes(path, Bounded(&read_file(path)?))
+}
+
+fn examine_bytes(path: &Path, data: Bounded<'_>) -> Result<(), LibraryError> {
+    match bits(path, data)? {
+        32 => examine_elf::<FileHeader32<Endianness>>(path, data),
+        _ => examine_elf::<FileHeader64<Endianness>>(path, data),
     }
 }
 
@@ -45,10 +48,11 @@ pub fn examine(path: &Path) -> Result<(), LibraryError> {
 /// # Errors
 /// Fails if there is no ELF file at this path, or if it is damaged.
 pub fn machine(path: &Path) -> Result<Machine, LibraryError> {
-    let (bits, data) = open(path)?;
-    match bits {
-        Bits::ThirtyTwo => Machine::of(FileHeader32::parse(&data)),
-        Bits::SixtyFour => Machine::of(FileHeader64::parse(&data)),
+    let bytes = read_file(path)?;
+    let data = Bounded(&bytes);
+    match bits(path, data)? {
+        32 => Machine::of(FileHeader32::parse(data)),
+        _ => Machine::of(FileHeader64::parse(data)),
     }
     .map_err(|error| damaged(path, error))
 }
@@ -58,37 +62,26 @@ pub fn machine(path: &Path) -> Result<Machine, LibraryError> {
 /// # Errors
 /// Fails if there is no such ELF file at this path, or if it is damaged.
 pub fn section(path: &Path, name: &str) -> Result<Option<Vec<u8>>, LibraryError> {
-    let (_, data) = open(path)?;
+    let bytes = read_file(path)?;
+    let data = Bounded(&bytes);
+    bits(path, data)?;
     let find = || {
-        let header = Native::parse(&data)?;
+        let header = Native::parse(data)?;
         let endian = header.endian()?;
-        let sections = header.sections(endian, &data)?;
+        let sections = header.sections(endian, data)?;
         let found = sections.section_by_name(endian, name.as_bytes());
-        found.map(|(_, section)| section.data(endian, &data).map(<[u8]>::to_vec)).transpose()
+        found.map(|(_, section)| section.data(endian, data).map(<[u8]>::to_vec)).transpose()
     };
     find().map_err(|error| damaged(path, error))
 }
 
-enum Bits {
-    ThirtyTwo,
-    SixtyFour,
-}
-
-/// Opens an ELF file, and returns its class: 32 or 64 bits.
-fn open(path: &Path) -> Result<(Bits, ReadCache<File>), LibraryError> {
-    let mut ident = Vec::new();
-    let file = File::open(path)
-        .and_then(|mut file| file.by_ref().take(5).read_to_end(&mut ident).map(|_| file))
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => LibraryError::NoFile { path: path.into() },
-            _ => LibraryError::Unreadable { path: path.into(), error },
-        })?;
-    let bits = match ident.strip_prefix(&elf::ELFMAG) {
-        Some([1]) => Bits::ThirtyTwo,
-        Some([2]) => Bits::SixtyFour,
-        _ => return Err(LibraryError::NotElf { path: path.into() }),
-    };
-    Ok((bits, ReadCache::new(file)))
+/// Returns the class of an ELF file: 32 or 64 bits.
+fn bits(path: &Path, data: Bounded<'_>) -> Result<u8, LibraryError> {
+    match data.0.strip_prefix(&elf::ELFMAG) {
+        Some([1, ..]) => Ok(32),
+        Some([2, ..]) => Ok(64),
+        _ => Err(LibraryError::NotElf { path: path.into() }),
+    }
 }
 
 fn damaged(path: &Path, error: object::Error) -> LibraryError {
@@ -167,7 +160,8 @@ pub fn needed_symbols(path: &Path) -> Vec<NeededSymbol> {
 }
 
 fn undefined_symbols(path: &Path) -> Option<Vec<NeededSymbol>> {
-    let data = &ReadCache::new(File::open(path).ok()?);
+    let bytes = read_file(path).ok()?;
+    let data = Bounded(&bytes);
     let header = Native::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, data).ok()?;

@@ -62,6 +62,26 @@ pub fn find(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     Err(io::Error::from_raw_os_error(libc::ELOOP))
 }
 
+/// Returns the options for a new file that only its owner can access.
+#[must_use]
+pub fn for_the_owner() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).mode(0o600);
+    options
+}
+
+/// Opens a file that [`find`] has found, for reading.
+///
+/// # Errors
+/// Returns the error of the system.
+pub fn open_to_read(found: &File) -> io::Result<File> {
+    File::open(by_descriptor(found))
+}
+
+fn by_descriptor(found: &File) -> String {
+    format!("/proc/self/fd/{}", found.as_raw_fd())
+}
+
 /// Opens a file that [`find`] has found, for writing. It is the same file, even if its name has changed hands. A pipe
 /// gets some time for its reader to come.
 ///
@@ -71,7 +91,7 @@ pub fn open_to_write(found: &File, options: &OpenOptions) -> io::Result<File> {
     /// The time in which the reader of a pipe must come.
     const PATIENCE: Duration = Duration::from_secs(3);
     let is_pipe = found.metadata()?.file_type().is_fifo();
-    let name = format!("/proc/self/fd/{}", found.as_raw_fd());
+    let name = by_descriptor(found);
     let mut options = options.clone();
     // Without this flag, opening a pipe waits for its reader.
     options.write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);

@@ -1,8 +1,15 @@
-//! Reads how much memory the system can still give. Threads are stopped meanwhile, so nothing here allocates.
+//! The memory that the system can still give. Threads are stopped meanwhile, so nothing here allocates.
 
+use memmap2::{Advice, MmapMut};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::FromRawFd;
+
+/// Asks for large pages.
+pub fn advise_large_pages(map: &MmapMut) {
+    // That the advice is not taken does no harm.
+    _ = map.advise(Advice::HugePage);
+}
 
 /// Returns the bytes of memory that the system can still give without taking any from programs; None if they are
 /// not known. Beyond them it would rather kill a process than refuse.
