@@ -498,16 +498,6 @@ fn file_without_a_dump_is_refused_and_a_cut_dump_is_shown() {
 }
 
 #[test]
-fn dumps_as_agents_get_them_are_shown() {
-    let directory = Directory::new("raw");
-    let id = |id: usize| id.to_ne_bytes();
-    let list = [&[0][..], &id(0x10), &[10], &id(0x20)].concat();
-    let file = directory.write("list", &list);
-    let output = jvmpi(&["dump", "show", "--raw", "0", file.to_str().unwrap()]);
-    assert_eq!(text(&output.stdout), "0x10\n0x20 array of Int\n", "{output:?}");
-}
-
-#[test]
 fn profiles_are_converted_to_what_the_name_says() {
     let directory = Directory::new("convert");
     let to = |name: &str| {
