@@ -3,8 +3,7 @@
 mod fixture;
 
 use fixture::{
-    CREATED, MAIN, WORKER, binary_sections, heap_dump, heap_names, heap_records, show,
-    shown_records, tables,
+    CREATED, binary_file, binary_sections, heap_dump, heap_records, show, shown_records, tables,
 };
 use jvmpi_formats::profile::heap::{self, Elements, Objects, Primitives, Record};
 use jvmpi_formats::profile::{
@@ -16,22 +15,6 @@ use std::io::{self, Write};
 /// Returns the ID of the class that the writer adds after `nth` others.
 fn added_class(nth: u64) -> u64 {
     (i64::MAX as u64 & !0xf) - 16 * nth
-}
-
-/// Returns the whole fixture as a binary file.
-fn written(version: Version) -> Vec<u8> {
-    let mut profile = tables();
-    heap_names(&mut profile);
-    let mut writer = BinaryWriter::new(Vec::new(), &profile, version).unwrap();
-    writer.thread_start(&profile, MAIN).unwrap();
-    writer.thread_start(&profile, WORKER).unwrap();
-    writer.thread_end(&profile, WORKER).unwrap();
-    writer.class_unload(&profile, ClassSerial(3)).unwrap();
-    writer.heap_dump(&profile, &heap_dump(), &mut |each| heap_records(each)).unwrap();
-    for section in binary_sections() {
-        writer.section(&profile, &section).unwrap();
-    }
-    writer.into_inner()
 }
 
 /// Names are not the same numbers in two profiles.
@@ -55,7 +38,7 @@ fn frames(profile: &Profile) -> Vec<(u32, ThreadSerial, Vec<String>)> {
 #[test]
 fn written_data_is_read_back() {
     for version in [Version::V1_0_1, Version::V1_0_2] {
-        let bytes = written(version);
+        let bytes = binary_file(version);
         assert!(bytes.starts_with(match version {
             Version::V1_0_1 => b"JAVA PROFILE 1.0.1\0",
             Version::V1_0_2 => b"JAVA PROFILE 1.0.2\0",
@@ -126,7 +109,7 @@ fn section_without_a_binary_form_is_refused_and_not_written() {
 
 #[test]
 fn a_file_that_is_cut_off_is_read_up_to_there() {
-    let bytes = written(Version::V1_0_2);
+    let bytes = binary_file(Version::V1_0_2);
     let whole = File::from_bytes(bytes.clone()).unwrap();
     let (records, _) = shown_records(&whole, whole.profile().heap_dumps().next().unwrap());
     let mut seen = Vec::new();

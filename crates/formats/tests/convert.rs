@@ -2,32 +2,12 @@
 
 mod fixture;
 
-use fixture::{
-    MAIN, WORKER, heap_dump, heap_names, heap_records, shown_records, tables, text_sections,
-};
-use jvmpi_formats::profile::{
-    self, BinaryWriter, ClassSerial, File, Section, TextWriter, Version, Writer,
-};
-
-/// Returns the fixture as a binary file.
-fn binary() -> Vec<u8> {
-    let mut profile = tables();
-    heap_names(&mut profile);
-    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_1).unwrap();
-    writer.thread_start(&profile, MAIN).unwrap();
-    writer.thread_start(&profile, WORKER).unwrap();
-    writer.thread_end(&profile, WORKER).unwrap();
-    writer.class_unload(&profile, ClassSerial(3)).unwrap();
-    writer.heap_dump(&profile, &heap_dump(), &mut |each| heap_records(each)).unwrap();
-    for section in fixture::binary_sections() {
-        writer.section(&profile, &section).unwrap();
-    }
-    writer.into_inner()
-}
+use fixture::{binary_file, heap_dump, heap_records, shown_records, tables, text_sections};
+use jvmpi_formats::profile::{self, BinaryWriter, File, Section, TextWriter, Version, Writer};
 
 #[test]
 fn versions_of_binary_files_are_converted_without_loss() {
-    let old = File::from_bytes(binary()).unwrap();
+    let old = File::from_bytes(binary_file(Version::V1_0_1)).unwrap();
     let mut writer = BinaryWriter::new(Vec::new(), old.profile(), Version::V1_0_2).unwrap();
     assert_eq!(old.write(&mut writer).unwrap(), profile::LeftOut::default());
     let new = File::from_bytes(writer.into_inner()).unwrap();
@@ -44,7 +24,7 @@ fn versions_of_binary_files_are_converted_without_loss() {
 
 #[test]
 fn text_of_a_binary_file_has_what_text_can_have() {
-    let old = File::from_bytes(binary()).unwrap();
+    let old = File::from_bytes(binary_file(Version::V1_0_1)).unwrap();
     let mut writer = TextWriter::new(Vec::new(), old.profile()).unwrap();
     let left_out = old.write(&mut writer).unwrap();
     assert_eq!((left_out.sections, left_out.problem), (vec!["heap summary"], None));
@@ -84,7 +64,7 @@ fn data_missing_in_text_is_left_out_of_a_binary_file() {
 
 #[test]
 fn readable_part_of_a_broken_file_is_converted() {
-    let mut bytes = binary();
+    let mut bytes = binary_file(Version::V1_0_1);
     // The last record of the heap dump becomes one that there is none of.
     let values = 1.5f64.to_be_bytes();
     let end = bytes.windows(8).position(|window| window == values).unwrap();

@@ -4,10 +4,8 @@ mod fixture;
 
 use fixture::{DUMPED, MAIN, WORKER, heap_dump, heap_records, tables, text_sections};
 use jvmpi_formats::profile::{
-    self, Amount, EachRecord, Encoding, File, Monitor, ObjectId, Section, TextWriter, ThreadSerial,
-    Writer,
+    self, EachRecord, Encoding, File, Monitor, ObjectId, Section, TextWriter, ThreadSerial, Writer,
 };
-use std::time::Duration;
 
 /// Returns the whole fixture as text.
 fn written() -> String {
@@ -123,29 +121,6 @@ fn written_data_is_read_back() {
         }
     }
     assert_eq!(String::from_utf8(writer.into_inner()).unwrap(), text);
-}
-
-#[test]
-fn the_numbers_of_sections_are_read() {
-    let file = File::from_bytes(written().into_bytes()).unwrap();
-    let read = file.profile();
-    let mut expected = tables();
-    let sections = text_sections(&mut expected);
-    assert_eq!(read.monitor_dumps().count(), 1);
-    let times = read.cpu_times().next().unwrap();
-    assert_eq!((times.total.as_millis(), times.rows[0].calls), (586, 131_304));
-    // Two digits after the point of a percentage.
-    assert!(times.rows[0].own.abs_diff(Duration::from_millis(543)).as_secs_f64() < 586e-7);
-    assert_eq!(Section::from(read.cpu_samples().next().unwrap().clone()), sections[4]);
-    let sites = read.sites().next_back().unwrap();
-    let names: Vec<_> = sites.rows.iter().map(|site| read.site_type(site)).collect();
-    assert_eq!(names, ["java.lang.String", "int[]", "<Unknown>[]", "<Unknown>"]);
-    assert_eq!(sites.rows[1].live, Amount { bytes: 1200, instances: 12 });
-    let old = read.cpu_old().next().unwrap();
-    assert_eq!((old.rows[0].count, old.rows[0].time.as_millis()), (41_800, 204));
-    assert_eq!((old.rows[1].callee, old.rows[1].caller), (None, None));
-    let monitors = read.monitor_times().next().unwrap();
-    assert_eq!(monitors.rows[1].time, Duration::from_millis(250));
 }
 
 #[test]

@@ -484,32 +484,7 @@ mod tests {
     #[test]
     fn without_options_the_heap_is_profiled() {
         let options = run("");
-        assert_eq!(
-            options,
-            Options {
-                sites: true,
-                heap_dump: true,
-                cpu: None,
-                other_cpu: None,
-                monitor: false,
-                format: Format::Text,
-                output: Output::File("java.hprof.txt".into()),
-                depth: 4,
-                alloc_depth: None,
-                sample: None,
-                live: false,
-                contexts: 1_000_000,
-                interval: Duration::from_millis(10),
-                cutoff: 0.0001,
-                lines: true,
-                threads: false,
-                dump_on_exit: true,
-                force: true,
-                verbose: true,
-                duration: None,
-                hold: false,
-            }
-        );
+        assert_eq!(options, Options { sites: true, heap_dump: true, ..Options::default() });
         assert_eq!(run("monitor=n,format=a"), options);
     }
 

@@ -5,16 +5,38 @@ use crate::profile::model::{
     MonitorTimes, Section, Site, Sites, TraceSerial, Type,
 };
 use rustc_hash::FxHashMap;
-use std::hash::Hash;
+use std::mem;
 use std::time::Duration;
 
 /// The totals of a run at one time. [`Self::next`] subtracts them from later ones.
 #[derive(Debug, Default)]
-pub struct Increments {
-    samples: FxHashMap<TraceSerial, [u64; 2]>,
-    times: FxHashMap<TraceSerial, (Duration, u64)>,
-    monitors: FxHashMap<(Monitor, TraceSerial), (Duration, u64)>,
-    allocated: FxHashMap<(ClassSerial, Option<Type>, TraceSerial), Amount>,
+pub struct Increments(FxHashMap<Row, Total>);
+
+/// The subject of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Row {
+    Sample(TraceSerial),
+    Time(TraceSerial),
+    Monitor(Monitor, TraceSerial),
+    Site(ClassSerial, Option<Type>, TraceSerial),
+}
+
+/// The numbers of a row.
+#[derive(Clone, Copy, Default, Debug)]
+struct Total {
+    /// Samples, nanoseconds or bytes.
+    amount: u64,
+    /// Hits, calls or objects.
+    count: u64,
+    /// Objects that live, of a site.
+    live: Amount,
+}
+
+impl Total {
+    fn add(&mut self, amount: u64, count: u64) {
+        self.amount = self.amount.saturating_add(amount);
+        self.count = self.count.saturating_add(count);
+    }
 }
 
 impl Increments {
@@ -22,138 +44,108 @@ impl Increments {
     ///
     /// Samples, times and allocated objects are differences. Live objects are the present ones. Dumps of monitors and
     /// of the heap are left out.
-    pub fn next<'a>(
-        &mut self,
-        sections: impl Iterator<Item = &'a Section> + Clone,
-    ) -> Vec<Section> {
+    pub fn next<'a>(&mut self, sections: impl Iterator<Item = &'a Section>) -> Vec<Section> {
+        let mut totals: FxHashMap<Row, Total> = FxHashMap::default();
+        let (mut samples, mut times) = (CpuSamples::default(), CpuTimes::default());
+        let (mut monitors, mut sites) = (MonitorTimes::default(), Sites::default());
+        let mut last_sites = None;
+        for section in sections {
+            match section {
+                Section::CpuSamples(section) => {
+                    samples.at = section.at.or(samples.at);
+                    samples.interval = section.interval.or(samples.interval);
+                    for row in &section.rows {
+                        let total = totals.entry(Row::Sample(row.trace)).or_default();
+                        total.add(row.samples, 0);
+                        // The column counts from the beginning.
+                        total.count = row.hits;
+                    }
+                }
+                Section::CpuTimes(section) => {
+                    times.at = section.at.or(times.at);
+                    for row in &section.rows {
+                        let total = totals.entry(Row::Time(row.trace)).or_default();
+                        total.add(nanoseconds(row.own), 0);
+                        total.count = row.calls;
+                    }
+                }
+                Section::MonitorTimes(section) => {
+                    monitors.at = section.at.or(monitors.at);
+                    for row in &section.rows {
+                        let total = totals.entry(Row::Monitor(row.monitor, row.trace)).or_default();
+                        total.add(nanoseconds(row.time), row.hits);
+                    }
+                }
+                // The last one covers the whole run.
+                Section::Sites(section) => last_sites = Some(section),
+                _ => {}
+            }
+        }
+        if let Some(section) = last_sites {
+            (sites.at, sites.live) = (section.at, section.live);
+            for row in &section.rows {
+                let row_of = Row::Site(row.class, row.array_of, row.trace);
+                let total = totals.entry(row_of).or_default();
+                total.add(row.allocated.bytes, row.allocated.instances);
+                add(&mut total.live, row.live);
+            }
+        }
+        let before = mem::replace(&mut self.0, totals);
+        for (row, total) in &self.0 {
+            let before = before.get(row).copied().unwrap_or_default();
+            let amount = total.amount.saturating_sub(before.amount);
+            let count = total.count.saturating_sub(before.count);
+            match *row {
+                Row::Site(class, array_of, trace) => {
+                    let allocated = Amount { bytes: amount, instances: count };
+                    if allocated != Amount::default() || total.live != Amount::default() {
+                        add(&mut sites.allocated, allocated);
+                        sites.rows.push(Site {
+                            class,
+                            array_of,
+                            trace,
+                            live: total.live,
+                            allocated,
+                        });
+                    }
+                }
+                _ if amount == 0 => {}
+                Row::Sample(trace) => {
+                    samples.total = samples.total.saturating_add(amount);
+                    samples.rows.push(CpuSample { trace, samples: amount, hits: total.count });
+                }
+                Row::Time(trace) => {
+                    let own = Duration::from_nanos(amount);
+                    times.total = times.total.saturating_add(own);
+                    times.rows.push(CpuTime { trace, own, calls: total.count });
+                }
+                Row::Monitor(monitor, trace) => {
+                    let time = Duration::from_nanos(amount);
+                    monitors.total = monitors.total.saturating_add(time);
+                    monitors.rows.push(MonitorTime { monitor, trace, hits: count, time });
+                }
+            }
+        }
+        samples.rows.sort_unstable_by_key(|row| (u64::MAX - row.samples, row.trace));
+        times.rows.sort_unstable_by(|a, b| b.own.cmp(&a.own).then(a.trace.cmp(&b.trace)));
+        monitors.rows.sort_unstable_by(|a, b| b.time.cmp(&a.time).then(a.trace.cmp(&b.trace)));
+        sites
+            .rows
+            .sort_unstable_by_key(|row| (u64::MAX - row.allocated.bytes, row.trace, row.class));
         let mut new = Vec::new();
-        self.samples(sections.clone(), &mut new);
-        self.times(sections.clone(), &mut new);
-        self.monitors(sections.clone(), &mut new);
-        self.sites(sections, &mut new);
+        new.extend((!samples.rows.is_empty()).then(|| samples.into()));
+        new.extend((!times.rows.is_empty()).then(|| times.into()));
+        new.extend((!monitors.rows.is_empty()).then(|| monitors.into()));
+        new.extend((!sites.rows.is_empty()).then(|| sites.into()));
         new
     }
+}
 
-    fn samples<'a>(&mut self, sections: impl Iterator<Item = &'a Section>, new: &mut Vec<Section>) {
-        let (mut totals, mut head) = (FxHashMap::default(), CpuSamples::default());
-        for section in sections {
-            let Section::CpuSamples(section) = section else { continue };
-            head.at = section.at.or(head.at);
-            head.interval = section.interval.or(head.interval);
-            for row in &section.rows {
-                let [samples, hits] = totals.entry(row.trace).or_insert([0_u64; 2]);
-                *samples = samples.saturating_add(row.samples);
-                *hits = row.hits;
-            }
-        }
-        for (trace, [samples, hits], [before, _]) in changed(&mut self.samples, totals) {
-            let samples = samples.saturating_sub(before);
-            if samples > 0 {
-                head.total = head.total.saturating_add(samples);
-                head.rows.push(CpuSample { trace, samples, hits });
-            }
-        }
-        head.rows.sort_unstable_by_key(|row| (u64::MAX - row.samples, row.trace));
-        new.extend((!head.rows.is_empty()).then(|| head.into()));
-    }
-
-    fn times<'a>(&mut self, sections: impl Iterator<Item = &'a Section>, new: &mut Vec<Section>) {
-        let (mut totals, mut head) = (FxHashMap::default(), CpuTimes::default());
-        for section in sections {
-            let Section::CpuTimes(section) = section else { continue };
-            head.at = section.at.or(head.at);
-            for row in &section.rows {
-                let (own, calls) = totals.entry(row.trace).or_insert((Duration::ZERO, 0_u64));
-                *own = own.saturating_add(row.own);
-                *calls = row.calls;
-            }
-        }
-        for (trace, (own, calls), (before, _)) in changed(&mut self.times, totals) {
-            let own = own.saturating_sub(before);
-            if !own.is_zero() {
-                head.total = head.total.saturating_add(own);
-                head.rows.push(CpuTime { trace, own, calls });
-            }
-        }
-        head.rows.sort_unstable_by(|a, b| b.own.cmp(&a.own).then(a.trace.cmp(&b.trace)));
-        new.extend((!head.rows.is_empty()).then(|| head.into()));
-    }
-
-    fn monitors<'a>(
-        &mut self,
-        sections: impl Iterator<Item = &'a Section>,
-        new: &mut Vec<Section>,
-    ) {
-        let (mut totals, mut head) = (FxHashMap::default(), MonitorTimes::default());
-        for section in sections {
-            let Section::MonitorTimes(section) = section else { continue };
-            head.at = section.at.or(head.at);
-            for row in &section.rows {
-                let key = (row.monitor, row.trace);
-                let (time, hits) = totals.entry(key).or_insert((Duration::ZERO, 0_u64));
-                *time = time.saturating_add(row.time);
-                *hits = hits.saturating_add(row.hits);
-            }
-        }
-        let all = changed(&mut self.monitors, totals);
-        for ((monitor, trace), (time, hits), (time_before, hits_before)) in all {
-            let time = time.saturating_sub(time_before);
-            if !time.is_zero() {
-                let hits = hits.saturating_sub(hits_before);
-                head.total = head.total.saturating_add(time);
-                head.rows.push(MonitorTime { monitor, trace, hits, time });
-            }
-        }
-        head.rows.sort_unstable_by(|a, b| b.time.cmp(&a.time).then(a.trace.cmp(&b.trace)));
-        new.extend((!head.rows.is_empty()).then(|| head.into()));
-    }
-
-    fn sites<'a>(&mut self, sections: impl Iterator<Item = &'a Section>, new: &mut Vec<Section>) {
-        // The last section covers the whole run.
-        let all = sections.filter_map(|section| match section {
-            Section::Sites(sites) => Some(sites),
-            _ => None,
-        });
-        let Some(sites) = all.last() else { return };
-        let mut live = FxHashMap::<_, Amount>::default();
-        let mut totals = FxHashMap::<_, Amount>::default();
-        for row in &sites.rows {
-            let key = (row.class, row.array_of, row.trace);
-            add(live.entry(key).or_default(), row.live);
-            add(totals.entry(key).or_default(), row.allocated);
-        }
-        let mut rows = Vec::new();
-        for (key, total, before) in changed(&mut self.allocated, totals) {
-            let (class, array_of, trace) = key;
-            let live = live.get(&key).copied().unwrap_or_default();
-            let allocated = Amount {
-                bytes: total.bytes.saturating_sub(before.bytes),
-                instances: total.instances.saturating_sub(before.instances),
-            };
-            if allocated != Amount::default() || live != Amount::default() {
-                rows.push(Site { class, array_of, trace, live, allocated });
-            }
-        }
-        rows.sort_unstable_by_key(|row| (u64::MAX - row.allocated.bytes, row.trace, row.class));
-        let mut allocated = Amount::default();
-        rows.iter().for_each(|row| add(&mut allocated, row.allocated));
-        let head = Sites { at: sites.at, live: sites.live, allocated, rows, ..Sites::default() };
-        new.extend((!head.rows.is_empty()).then(|| head.into()));
-    }
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn add(sum: &mut Amount, more: Amount) {
     sum.bytes = sum.bytes.saturating_add(more.bytes);
     sum.instances = sum.instances.saturating_add(more.instances);
-}
-
-/// Replaces the totals. Returns each key with its new and its old total.
-fn changed<K: Eq + Hash + Copy, V: Copy + Default>(
-    totals: &mut FxHashMap<K, V>,
-    new: FxHashMap<K, V>,
-) -> impl Iterator<Item = (K, V, V)> {
-    let old = std::mem::replace(totals, new);
-    let all: Vec<_> = totals.iter().map(|(key, value)| (*key, *value)).collect();
-    all.into_iter()
-        .map(move |(key, value)| (key, value, old.get(&key).copied().unwrap_or_default()))
 }
