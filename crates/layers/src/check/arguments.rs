@@ -6,7 +6,6 @@ use crate::check::table::Life;
 use crate::check::thread::Thread;
 use jni_sys::{JNIEnv, jint, jmethodID};
 use jvmpi_sys::{JVMPI_EVENT_OBJECT_FREE, jobjectID};
-use std::slice;
 use std::sync::atomic::Ordering;
 
 impl Check {
@@ -61,9 +60,11 @@ impl Check {
         false
     }
 
-    /// A thread was suspended.
+    /// A thread was suspended, unless it had ended.
     pub fn suspended(&self, env: *mut JNIEnv, thread: &Thread) {
         if let Some(known) = self.names.threads.get(env.addr())
+            && env != thread.env.get()
+            && known.life.load(Ordering::Acquire) != Life::Over as u8
             && !known.is_suspended.swap(true, Ordering::AcqRel)
         {
             thread.suspended.set(thread.suspended.get() + 1);
@@ -73,6 +74,9 @@ impl Check {
 
     /// A thread is about to be resumed.
     pub fn resumed(&self, function: &str, env: *mut JNIEnv, thread: &Thread) {
+        if !self.is_thread(function, env, thread) {
+            return;
+        }
         let Some(known) = self.names.threads.get(env.addr()) else { return };
         if known.is_suspended.swap(false, Ordering::AcqRel) {
             thread.suspended.set(thread.suspended.get() - 1);
@@ -82,27 +86,22 @@ impl Check {
         }
     }
 
-    /// Returns the arguments of a function that takes a list of threads.
-    ///
-    /// # Safety
-    /// The list is NULL or has `count` elements.
-    pub unsafe fn list<'a>(
+    /// Checks the arguments of a function that takes a list of threads.
+    pub fn check_list(
         &self,
         function: &str,
         count: jint,
         envs: *mut *mut JNIEnv,
         results: *mut jint,
         thread: &Thread,
-    ) -> &'a [*mut JNIEnv] {
-        if count < 0 {
-            self.findings.report(rules::ARGUMENT_RANGE, format!("{function}({count}, …){thread}"));
+    ) {
+        let rule = if count < 0 {
+            rules::ARGUMENT_RANGE
         } else if count > 0 && (envs.is_null() || results.is_null()) {
-            let what = format!("{function}({count}, {envs:?}, {results:?}){thread}");
-            self.findings.report(rules::ARGUMENT_NULL, what);
-        } else if count > 0 {
-            // SAFETY: as the caller promises.
-            return unsafe { slice::from_raw_parts(envs, count as usize) };
-        }
-        &[]
+            rules::ARGUMENT_NULL
+        } else {
+            return;
+        };
+        self.findings.report(rule, format!("{function}({count}, {envs:?}, {results:?}){thread}"));
     }
 }

@@ -4,10 +4,11 @@
 //! not. A handler of SIGSEGV reports the access and lets it continue with the old contents.
 
 use crate::layer::Neighbours;
+use crate::trace::{Fields, fields};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
@@ -100,26 +101,27 @@ impl Guard {
         // SAFETY: as the caller promises.
         unsafe {
             let event_type = (*event).event_type & !JVMPI_REQUESTED_EVENT;
-            let plain = &self.plain[event_type as usize & 63];
-            let points = points(event_type);
             // Dumps may be as large as the heap.
-            let is_one_more = || {
-                event_type != JVMPI_EVENT_HEAP_DUMP && plain.load(Ordering::Relaxed) < PLAIN && {
-                    plain.fetch_add(1, Ordering::Relaxed);
-                    true
-                }
-            };
-            if !points && !is_one_more() {
+            if event_type == JVMPI_EVENT_HEAP_DUMP {
                 return next.NotifyEvent(event);
             }
-            let mut counter = Copier { to: None, bytes: 0 };
-            counter.event(event);
+            let mut counter = Copier { to: None, bytes: size_of::<JVMPI_Event>() };
+            fields(&mut counter, event_type, &mut { (*event).u });
+            let points = counter.bytes > size_of::<JVMPI_Event>();
+            let plain = &self.plain[event_type as usize & 63];
+            if !points && plain.load(Ordering::Relaxed) == PLAIN {
+                return next.NotifyEvent(event);
+            }
+            plain.fetch_add(u8::from(!points), Ordering::Relaxed);
             let pages = self.take(event_type, counter.bytes);
             let Some(pages) = pages else { return next.NotifyEvent(event) };
-            let mut copier = Copier { to: Some(pages.start()), bytes: 0 };
-            copier.event(event);
+            let copy = pages.start().cast::<JVMPI_Event>();
+            copy.copy_from_nonoverlapping(event, 1);
+            let bytes = size_of::<JVMPI_Event>();
+            let mut copier = Copier { to: Some(pages.start()), bytes };
+            fields(&mut copier, event_type, &mut (*copy).u);
             pages.protect(libc::PROT_READ, NOW);
-            next.NotifyEvent(pages.start().cast());
+            next.NotifyEvent(copy);
             pages.protect(libc::PROT_NONE, OVER);
         }
     }
@@ -149,22 +151,7 @@ impl Pages<'_> {
     }
 }
 
-/// Returns true if events of this type point to memory that is copied with them.
-fn points(event_type: jint) -> bool {
-    matches!(
-        event_type,
-        JVMPI_EVENT_CLASS_LOAD
-            | JVMPI_EVENT_THREAD_START
-            | JVMPI_EVENT_COMPILED_METHOD_LOAD
-            | JVMPI_EVENT_ARENA_NEW
-            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
-            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
-            | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT
-            | JVMPI_EVENT_OBJECT_DUMP
-    )
-}
-
-/// Copies to where it points, or only counts how much that would be.
+/// Copies what an event points to behind it, or only counts how much that would be.
 struct Copier {
     to: Option<*mut u8>,
     bytes: usize,
@@ -176,8 +163,7 @@ impl Copier {
     ///
     /// # Safety
     /// `from` is NULL or has `number` values; the memory copied to is large enough.
-    unsafe fn values<T: Copy>(&mut self, from: *mut T, number: jint) -> *mut T {
-        let number = usize::try_from(number).unwrap_or(0);
+    unsafe fn values<T>(&mut self, from: *mut T, number: usize) -> *mut T {
         if from.is_null() || number == 0 {
             return from;
         }
@@ -191,88 +177,43 @@ impl Copier {
             to
         }
     }
+}
 
-    /// # Safety
-    /// The place can be read, and holds NULL or a string; unless this only counts, it can be written.
-    unsafe fn string(&mut self, place: *mut *mut c_char) {
+impl Fields for Copier {
+    unsafe fn text(&mut self, value: *mut c_char) -> *mut c_char {
+        if value.is_null() {
+            return value;
+        }
         // SAFETY: as the caller promises.
         unsafe {
-            let text = *place;
-            if !text.is_null() {
-                let length = CStr::from_ptr(text).to_bytes_with_nul().len();
-                let copy = self.values(text, length as jint);
-                if self.to.is_some() {
-                    *place = copy;
-                }
-            }
+            let length = CStr::from_ptr(value).to_bytes_with_nul().len();
+            self.values(value, length)
         }
     }
 
-    /// Copies the event with all it [`points`] to.
-    ///
-    /// # Safety
-    /// The event is as the specification has it; what is copied to is large enough.
-    unsafe fn event(&mut self, event: *mut JVMPI_Event) {
-        // SAFETY: as the caller promises, for the arm that belongs to the type. When counting, `event` is
-        // the one that came, and nothing is written.
+    unsafe fn bytes(&mut self, start: *mut u8, count: usize) -> (*mut u8, usize) {
+        // SAFETY: as the caller promises.
+        (unsafe { self.values(start, count) }, count)
+    }
+
+    unsafe fn list<T>(
+        &mut self,
+        items: *mut T,
+        count: usize,
+        mut each: impl FnMut(&mut Self, &mut T),
+    ) -> (*mut T, usize) {
+        // SAFETY: as the caller promises. Items are numbers and pointers, which have no destructor; those of the
+        // original are not written to.
         unsafe {
-            let copy = self.values(event, 1);
-            let writes = self.to.is_some();
-            match (*event).event_type & !JVMPI_REQUESTED_EVENT {
-                JVMPI_EVENT_CLASS_LOAD => {
-                    let class = &raw mut (*copy).u.class_load;
-                    self.string(&raw mut (*class).class_name);
-                    self.string(&raw mut (*class).source_name);
-                    let methods = self.values((*class).methods, (*class).num_methods);
-                    for i in 0..usize::try_from((*class).num_methods).unwrap_or(0) {
-                        self.string(&raw mut (*methods.add(i)).method_name);
-                        self.string(&raw mut (*methods.add(i)).method_signature);
-                    }
-                    let statics = self.values((*class).statics, (*class).num_static_fields);
-                    let instances = self.values((*class).instances, (*class).num_instance_fields);
-                    for (fields, number) in [
-                        (statics, (*class).num_static_fields),
-                        (instances, (*class).num_instance_fields),
-                    ] {
-                        for i in 0..usize::try_from(number).unwrap_or(0) {
-                            self.string(&raw mut (*fields.add(i)).field_name);
-                            self.string(&raw mut (*fields.add(i)).field_signature);
-                        }
-                    }
-                    if writes {
-                        (*class).methods = methods;
-                        (*class).statics = statics;
-                        (*class).instances = instances;
-                    }
+            let copies = self.values(items, count);
+            for i in 0..count {
+                let mut item = ManuallyDrop::new(copies.add(i).read());
+                each(self, &mut item);
+                if self.to.is_some() {
+                    copies.add(i).write(ManuallyDrop::into_inner(item));
                 }
-                JVMPI_EVENT_THREAD_START => {
-                    let thread = &raw mut (*copy).u.thread_start;
-                    self.string(&raw mut (*thread).thread_name);
-                    self.string(&raw mut (*thread).group_name);
-                    self.string(&raw mut (*thread).parent_name);
-                }
-                JVMPI_EVENT_COMPILED_METHOD_LOAD => {
-                    let method = &raw mut (*copy).u.compiled_method_load;
-                    let lines = self.values((*method).lineno_table, (*method).lineno_table_size);
-                    if writes {
-                        (*method).lineno_table = lines;
-                    }
-                }
-                JVMPI_EVENT_ARENA_NEW => self.string(&raw mut (*copy).u.new_arena.arena_name),
-                JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
-                | JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED
-                | JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT => {
-                    self.string(&raw mut (*copy).u.raw_monitor.name);
-                }
-                JVMPI_EVENT_OBJECT_DUMP => {
-                    let dump = &raw mut (*copy).u.object_dump;
-                    let data = self.values((*dump).data, (*dump).data_len);
-                    if writes {
-                        (*dump).data = data;
-                    }
-                }
-                _ => {}
             }
+            (copies, count)
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Checks the calls of the functions of raw monitors.
 
+use crate::check::Check;
 use crate::check::monitors::{Monitor, Named};
 use crate::check::rules;
 use crate::check::thread::Thread;
-use crate::check::{Check, Neighbours};
 use jni_sys::jlong;
 use jvmpi_sys::{JVMPI_RawMonitor, Mode};
 use std::ffi::{CStr, CString, c_char};
@@ -64,22 +64,31 @@ impl Check {
         }
     }
 
-    /// Enters by `pass`.
-    pub fn enter(&self, id: JVMPI_RawMonitor, thread: &Thread, pass: impl FnOnce()) {
-        let Some(monitor) = self.monitor("RawMonitorEnter", id, thread) else { return pass() };
+    /// A monitor is about to be entered.
+    pub fn check_enter(&self, id: JVMPI_RawMonitor, thread: &Thread) {
+        let Some(monitor) = self.monitor("RawMonitorEnter", id, thread) else { return };
         if monitor.owner.load(Ordering::Acquire) == thread.number {
-            monitor.entered.fetch_add(1, Ordering::Relaxed);
-            return pass();
+            return;
         }
         if thread.mode() == Mode::STOPPED {
             let what = format!("RawMonitorEnter({}){thread}", Named(id, Some(monitor)));
             self.findings.report(rules::STOPPED_ENTER, what);
         }
         self.check_order(id, monitor, thread);
-        pass();
-        monitor.owner.store(thread.number, Ordering::Release);
-        monitor.entered.store(1, Ordering::Relaxed);
-        thread.take(id.addr());
+    }
+
+    /// A monitor was entered.
+    pub fn entered(&self, id: JVMPI_RawMonitor, thread: &Thread) {
+        let Some(monitor) = self.monitors.all.get(id.addr()) else { return };
+        if monitor.is_destroyed.load(Ordering::Acquire) {
+            return;
+        }
+        if monitor.owner.swap(thread.number, Ordering::AcqRel) == thread.number {
+            monitor.entered.fetch_add(1, Ordering::Relaxed);
+        } else {
+            monitor.entered.store(1, Ordering::Relaxed);
+            thread.take(id.addr());
+        }
     }
 
     fn check_order(&self, id: JVMPI_RawMonitor, monitor: &Monitor, thread: &Thread) {
@@ -154,18 +163,25 @@ impl Check {
         }
     }
 
-    /// Waits by `pass`.
-    pub fn wait(&self, id: JVMPI_RawMonitor, ms: jlong, thread: &Thread, pass: impl FnOnce()) {
+    /// A wait is about to begin.
+    pub fn begin_wait(&self, id: JVMPI_RawMonitor, ms: jlong, thread: &Thread) {
         if ms < 0 {
             self.findings
                 .report(rules::ARGUMENT_RANGE, format!("RawMonitorWait({id:?}, {ms}){thread}"));
         }
         let owned = self.owned_monitor("RawMonitorWait", id, thread, rules::MONITOR_WAIT);
-        let Some(monitor) = owned else { return pass() };
-        let entered = monitor.entered.load(Ordering::Relaxed);
+        let Some(monitor) = owned else { return };
+        thread.waits_with.set(monitor.entered.load(Ordering::Relaxed));
         monitor.waiting.fetch_add(1, Ordering::AcqRel);
         monitor.owner.store(0, Ordering::Release);
-        pass();
+    }
+
+    /// A wait has ended.
+    pub fn end_wait(&self, id: JVMPI_RawMonitor, thread: &Thread) {
+        let entered = thread.waits_with.take();
+        let Some(monitor) = self.monitors.all.get(id.addr()).filter(|_| entered > 0) else {
+            return;
+        };
         monitor.owner.store(thread.number, Ordering::Release);
         monitor.entered.store(entered, Ordering::Relaxed);
         monitor.waiting.fetch_sub(1, Ordering::AcqRel);
@@ -206,27 +222,6 @@ impl Check {
         match owned.len() {
             0 => "none".to_owned(),
             _ => owned.iter().map(name).collect::<Vec<_>>().join(", "),
-        }
-    }
-
-    /// Creates a monitor.
-    ///
-    /// # Safety
-    /// The name is NULL or a string.
-    pub unsafe fn create(
-        &self,
-        next: &Neighbours,
-        name: *mut c_char,
-        thread: &Thread,
-    ) -> JVMPI_RawMonitor {
-        if name.is_null() {
-            self.findings.report(rules::ARGUMENT_NULL, format!("RawMonitorCreate(NULL){thread}"));
-        }
-        // SAFETY: as the caller promises.
-        unsafe {
-            let id = next.RawMonitorCreate(name);
-            self.created(id, name);
-            id
         }
     }
 }

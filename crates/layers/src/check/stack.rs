@@ -1,9 +1,10 @@
 //! The agent's part of the stack, with names.
 
+use jvm::platform::dynamic_loader::{LoadedLibrary, library_of, this_library};
 use object::{Object as _, ObjectSymbol as _};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr::{self, NonNull};
 
 /// The number of frames that are looked at, and the number of the agent's frames that are kept.
@@ -13,25 +14,6 @@ const KEPT: usize = 16;
 /// Return addresses in the agent, innermost first.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Stack(Vec<usize>);
-
-/// The library that an address lies in.
-struct Library {
-    base: usize,
-    path: PathBuf,
-}
-
-fn library_of(address: usize) -> Option<Library> {
-    // SAFETY: dladdr takes any address, and fills the structure if it returns one that is not 0. The name
-    // lives as long as the library, which is being executed.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(address as *const c_void, &raw mut info) == 0 || info.dli_fname.is_null() {
-            return None;
-        }
-        let path = CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned();
-        Some(Library { base: info.dli_fbase.addr(), path: path.into() })
-    }
-}
 
 /// Return addresses, innermost first.
 struct Frames {
@@ -72,7 +54,7 @@ impl Stack {
         let mut frames = Frames { addresses: [0; LOOKED_AT], count: 0 };
         // SAFETY: the callback gets the pointer to the frames, which live until the call returns.
         unsafe { _Unwind_Backtrace(add_frame, (&raw mut frames).cast::<c_void>()) };
-        let own = library_of(Self::of_agent as *const () as usize).map(|library| library.base);
+        let own = this_library().map(|library| library.base);
         let frames = frames.addresses[..frames.count].iter();
         Self::below_own(own, frames.map(|frame| (*frame, library_of(*frame))))
     }
@@ -80,7 +62,7 @@ impl Stack {
     /// Returns the agent's part of these frames. The innermost ones are in the library that is loaded at `own`.
     fn below_own(
         own: Option<usize>,
-        frames: impl Iterator<Item = (usize, Option<Library>)>,
+        frames: impl Iterator<Item = (usize, Option<LoadedLibrary>)>,
     ) -> Self {
         let mut agent = Vec::new();
         for (address, library) in frames {
@@ -117,7 +99,7 @@ impl Stack {
                 let _ = write!(line, "{}+{offset:#x} ", demangled(&name));
             }
             let _ = match library {
-                Some(Library { base, path }) => {
+                Some(LoadedLibrary { base, path }) => {
                     let file = path.file_name().unwrap_or_default().to_string_lossy();
                     write!(line, "({file}+{:#x})", address - base)
                 }
@@ -222,7 +204,7 @@ mod tests {
     #[test]
     fn stack_begins_in_the_agent_behind_a_signal_on_each_machine() {
         for between in ["/lib/x86_64-linux-gnu/libc.so.6", "linux-gate.so.1", "linux-vdso.so.1"] {
-            let library = |base: usize, path: &str| Some(Library { base, path: path.into() });
+            let library = |base: usize, path: &str| Some(LoadedLibrary { base, path: path.into() });
             let frames = [
                 (0x1010, library(0x1000, "/opt/libjvmpi.so")),
                 (0x2010, library(0x2000, between)),

@@ -1,5 +1,6 @@
 //! The current activity of the thread, as far as an agent can see it.
 
+use crate::trace::event_name;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{EventType, JVMPI_REQUESTED_EVENT, Mode};
 use std::cell::{Cell, RefCell};
@@ -26,6 +27,8 @@ pub struct Thread {
     pub bracket: Cell<Option<usize>>,
     /// DisableGC minus EnableGC.
     pub disabled: Cell<i32>,
+    /// The number of its entries into the monitor that it waits on.
+    pub waits_with: Cell<usize>,
     /// Threads that it has suspended minus those that it has resumed.
     pub suspended: Cell<i32>,
     /// Orders of monitors that it has been seen to keep, as sums.
@@ -44,6 +47,7 @@ impl Default for Thread {
             owned_sum: Cell::new(0),
             bracket: Cell::new(None),
             disabled: Cell::new(0),
+            waits_with: Cell::new(0),
             suspended: Cell::new(0),
             orders: Default::default(),
         }
@@ -115,22 +119,12 @@ impl fmt::Display for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, event_type) in self.events().rev().enumerate() {
             f.write_str(if i == 0 { " in " } else { ", in " })?;
-            f.write_str(&name(event_type))?;
+            f.write_str(&event_name(event_type))?;
         }
         if self.suspended.get() > 0 {
             write!(f, ", with {} threads suspended", self.suspended.get())?;
         }
         Ok(())
-    }
-}
-
-/// Returns the event's name, as in the specification.
-pub fn name(event_type: jint) -> String {
-    let number = event_type & !JVMPI_REQUESTED_EVENT;
-    let requested = if event_type == number { "" } else { "requested " };
-    match EventType::of(number) {
-        Some(event) => format!("{requested}{}", event.name()),
-        None => format!("event {event_type}"),
     }
 }
 

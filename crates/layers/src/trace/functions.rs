@@ -73,34 +73,33 @@ impl Function {
 /// An argument or a result, as a number.
 pub trait Word: Copy {
     fn word(self) -> u64;
+
+    /// Returns the result that this number stands for. No result is a function.
+    fn of(word: u64) -> Self;
 }
 
-impl Word for jint {
-    #[inline]
-    fn word(self) -> u64 {
-        i64::from(self) as u64
-    }
+macro_rules! words {
+    ($($type:ty: $value:pat => $word:expr, $number:pat => $of:expr;)*) => {$(
+        impl Word for $type {
+            #[inline]
+            fn word(self) -> u64 {
+                let $value = self;
+                $word
+            }
+
+            fn of($number: u64) -> Self {
+                $of
+            }
+        }
+    )*};
 }
 
-impl Word for jlong {
-    #[inline]
-    fn word(self) -> u64 {
-        self as u64
-    }
-}
-
-impl Word for jboolean {
-    #[inline]
-    fn word(self) -> u64 {
-        u64::from(self)
-    }
-}
-
-impl Word for () {
-    #[inline]
-    fn word(self) -> u64 {
-        0
-    }
+words! {
+    jint: value => i64::from(value) as u64, word => word as jint;
+    jlong: value => value as u64, word => word as jlong;
+    jboolean: value => u64::from(value), word => word != 0;
+    (): () => 0, _ => ();
+    ThreadFunction: value => value.map_or(0, |function| function as usize as u64), _ => None;
 }
 
 impl<T> Word for *mut T {
@@ -108,16 +107,14 @@ impl<T> Word for *mut T {
     fn word(self) -> u64 {
         self.expose_provenance() as u64
     }
+
+    fn of(word: u64) -> Self {
+        ptr::with_exposed_provenance_mut(word as usize)
+    }
 }
 
 /// The function of a thread.
 pub type ThreadFunction = Option<unsafe extern "C" fn(*mut c_void)>;
-
-impl Word for ThreadFunction {
-    fn word(self) -> u64 {
-        self.map_or(0, |function| function as usize as u64)
-    }
-}
 
 /// The recorded value of RequestEvent's argument for a heap dump without one.
 pub const NO_ARGUMENT: u64 = u64::MAX;

@@ -20,7 +20,10 @@ mod tests;
 mod thread_buffer;
 
 pub use events::event_name;
+pub(crate) use events::fields;
+pub(crate) use fields::Fields;
 pub use functions::Function;
+pub(crate) use functions::Word;
 pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace, TraceError};
 pub use record::{About, Recorder};
 pub use replay::{Summary, replay, replay_functions};

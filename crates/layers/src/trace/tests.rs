@@ -212,7 +212,7 @@ fn all_events(fill: &mut Fill) -> Vec<JVMPI_Event> {
     let events = types.map(|event_type| {
         let mut event = event(event_type);
         // SAFETY: zeros are enough for an implementation that fills the fields.
-        unsafe { events::fields(fill, event_type, &mut event.u) };
+        unsafe { fields(fill, event_type, &mut event.u) };
         if event_type == JVMPI_EVENT_COMPILED_METHOD_LOAD {
             event.u.compiled_method_load.code_addr = CODE.as_ptr().cast_mut().cast();
             event.u.compiled_method_load.code_size = 64;
