@@ -65,11 +65,6 @@ fn stats(file: &Path, out: &mut dyn Write) -> Result<(), String> {
         )?;
         let records = (events + calls).max(1) as f64;
         writeln!(out, "{} bytes, {:.1} each", statistics.bytes, statistics.bytes as f64 / records)?;
-        writeln!(
-            out,
-            "{} dropped, as they came faster than they could be written",
-            statistics.dropped
-        )?;
         for (event_type, count) in &statistics.events {
             writeln!(out, "{count:12} {}", event_name(*event_type))?;
         }

@@ -183,7 +183,7 @@ fn replay_blames_the_recording_for_its_word_size() {
     let text = if cfg!(target_pointer_width = "64") { b"word=4\n" } else { b"word=8\n" };
     let mut checksum = flate2::Crc::new();
     checksum.update(text);
-    let numbers = [2, 7, checksum.sum()].map(u32::to_le_bytes);
+    let numbers = [3, 7, checksum.sum()].map(u32::to_le_bytes);
     let head = [&b"JVMPITRC"[..], numbers.as_flattened(), text].concat();
     let trace = directory.write("app.trace", &head);
     let output = jvmpi(&["replay", trace.to_str().unwrap(), agent.to_str().unwrap()]);

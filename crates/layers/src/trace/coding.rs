@@ -27,8 +27,6 @@ pub mod tag {
     pub const BEGIN: u8 = 0x47;
     /// The function of a thread that CreateSystemThread has made begins.
     pub const RUN: u8 = 0x48;
-    /// The class file that the handler of CLASS_LOAD_HOOK wants instead.
-    pub const ANSWER: u8 = 0x49;
     /// The call of this function or, added to it, of those behind it.
     pub const CALL: u8 = 0x60;
     /// METHOD_ENTRY of a method in the table; the lowest three bits and the next byte are its place.

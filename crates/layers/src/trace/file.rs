@@ -12,7 +12,7 @@
 /// The first bytes of a file.
 pub const MAGIC: &[u8; 8] = b"JVMPITRC";
 /// The version of the format.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The bytes of the file's head before the text.
 pub const HEAD: usize = 20;
 /// The first word of a chunk.
@@ -28,8 +28,6 @@ pub struct Header {
     pub flags: u8,
     /// If CreateSystemThread has made the thread: which of the functions that it was given it runs, from 1.
     pub function: u8,
-    /// The number of the thread's events that were not recorded, up to here.
-    pub dropped: u64,
     /// If it is fresh: how much of the order had passed, the time in nanoseconds, and the `env_id`.
     pub seen: u64,
     pub time: u64,
@@ -42,7 +40,7 @@ impl Header {
     /// Nothing has come after: the process has ended in order.
     pub const LAST: u8 = 2;
     /// The bytes of it.
-    pub const SIZE: usize = 56;
+    pub const SIZE: usize = 48;
 
     /// Returns the header of these records.
     #[must_use]
@@ -58,7 +56,7 @@ impl Header {
         put(&self.length.to_le_bytes());
         put(&self.thread.to_le_bytes());
         put(&[self.flags, self.function, 0, 0]);
-        for number in [self.dropped, self.seen, self.time, self.env] {
+        for number in [self.seen, self.time, self.env] {
             put(&number.to_le_bytes());
         }
         let mut crc = crc32fast::Hasher::new();
@@ -90,10 +88,9 @@ impl Header {
             thread: u32_at(16),
             flags: header[20],
             function: header[21],
-            dropped: u64_at(24),
-            seen: u64_at(32),
-            time: u64_at(40),
-            env: u64_at(48),
+            seen: u64_at(24),
+            time: u64_at(32),
+            env: u64_at(40),
         }
     }
 }

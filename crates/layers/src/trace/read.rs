@@ -72,8 +72,6 @@ pub struct Thread {
     pub number: u32,
     /// If CreateSystemThread has made it: which of the functions that were passed it runs, from 1.
     pub function: Option<u8>,
-    /// The number of its events that were not recorded.
-    pub dropped: u64,
     chunks: Vec<(Header, Range<usize>)>,
 }
 
@@ -125,16 +123,8 @@ unsafe impl Sync for Event {}
 // SAFETY: as above.
 unsafe impl Send for Call {}
 
-impl Event {
-    /// Returns all fields as bytes, the same for events with the same content.
-    pub(crate) fn content(&self) -> Vec<u8> {
-        // SAFETY: the event was read, so that all its fields are filled.
-        unsafe { events::content(self.event_type, &self.u) }
-    }
-}
-
 /// A record.
-pub enum Record<'a> {
+pub enum Record {
     /// METHOD_ENTRY or METHOD_EXIT of this method.
     Method {
         /// METHOD_EXIT.
@@ -152,12 +142,10 @@ pub enum Record<'a> {
     Run,
     /// The handler or function has returned.
     End,
-    /// The handler of CLASS_LOAD_HOOK wants another class file.
-    Answer(&'a [u8]),
 }
 
 /// A record, and what holds for it.
-pub struct Entry<'a> {
+pub struct Entry {
     /// Its place.
     pub key: Key,
     /// Nanoseconds, by a clock that began somewhere. Records that come at once may have the time of an
@@ -166,7 +154,7 @@ pub struct Entry<'a> {
     /// The `env_id` of an event.
     pub env: u64,
     /// The record.
-    pub record: Record<'a>,
+    pub record: Record,
 }
 
 impl Trace {
@@ -223,11 +211,9 @@ impl Trace {
             let thread = threads.entry(header.thread).or_insert_with(|| Thread {
                 number: header.thread,
                 function: None,
-                dropped: 0,
                 chunks: Vec::new(),
             });
             thread.function = thread.function.or(Some(header.function).filter(|f| *f != 0));
-            thread.dropped = header.dropped;
             thread.chunks.push((header, start..at));
         }
         let threads = threads.into_values().collect();
@@ -267,6 +253,13 @@ impl Trace {
             "was recorded in a JVM of {recorded} bits; this jvmpi is for {ours} bits: replay it with the jvmpi \
              that belongs to the libjvmpi.so that recorded it"
         ))
+    }
+
+    /// Adds a thread without records if there is no thread: JVM_OnLoad of a replayed agent needs one.
+    pub(crate) fn have_a_thread(&mut self) {
+        if self.threads.is_empty() {
+            self.threads.push(Thread { number: 0, function: None, chunks: Vec::new() });
+        }
     }
 
     /// Its threads, by number.
@@ -310,7 +303,7 @@ pub struct Records<'a> {
     problem: Option<TraceError>,
 }
 
-impl<'a> Records<'a> {
+impl Records<'_> {
     /// Returns the fault in the records.
     #[must_use]
     pub fn problem(&self) -> Option<&TraceError> {
@@ -409,7 +402,7 @@ impl<'a> Records<'a> {
         self.state.env
     }
 
-    fn method(&mut self, tag: u8) -> Record<'a> {
+    fn method(&mut self, tag: u8) -> Record {
         self.state.begin(tag);
         let predecessor = self.state.predecessor();
         *predecessor = self.input.difference(*predecessor);
@@ -418,7 +411,7 @@ impl<'a> Records<'a> {
         Record::Method { is_exit: tag == tag::EXIT, method }
     }
 
-    fn event(&mut self, number: u8, requested: jint) -> Option<Record<'a>> {
+    fn event(&mut self, number: u8, requested: jint) -> Option<Record> {
         EventType::of(jint::from(number))?;
         let event_type = jint::from(number) | requested;
         self.state.begin(number);
@@ -431,7 +424,7 @@ impl<'a> Records<'a> {
         Some(Record::Event(Box::new(Event { event_type, u, memory })))
     }
 
-    fn call(&mut self, function: Function) -> Record<'a> {
+    fn call(&mut self, function: Function) -> Record {
         self.state.begin(tag::CALL + function as u8);
         let mut memory = Memory::default();
         let (mut arguments, mut result, mut details) = ([0; 3], 0, Details::NONE);
@@ -443,7 +436,7 @@ impl<'a> Records<'a> {
         Record::Call(Box::new(Call { function, arguments, result, details, memory }))
     }
 
-    fn begin(&mut self) -> Option<Record<'a>> {
+    fn begin(&mut self) -> Option<Record> {
         let function = Function::of(self.input.byte())?;
         self.state.begin(tag::CALL + function as u8);
         let (mut memory, mut arguments) = (Memory::default(), [0; 3]);
@@ -452,7 +445,7 @@ impl<'a> Records<'a> {
         Some(Record::Begin(function, arguments))
     }
 
-    fn record(&mut self) -> Option<Record<'a>> {
+    fn record(&mut self) -> Option<Record> {
         Some(match self.input.byte() {
             hit @ tag::HIT.. => {
                 let slot = usize::from(hit & HIT_MASK) << 8 | usize::from(self.input.byte());
@@ -463,10 +456,6 @@ impl<'a> Records<'a> {
             tag::RUN => Record::Run,
             tag @ (tag::ENTRY | tag::EXIT) => self.method(tag),
             tag::BEGIN => self.begin()?,
-            tag::ANSWER => {
-                let count = self.input.number();
-                Record::Answer(self.input.take(count))
-            }
             tag::REQUESTED => {
                 let number = self.input.byte();
                 self.event(number, JVMPI_REQUESTED_EVENT)?
@@ -477,10 +466,10 @@ impl<'a> Records<'a> {
     }
 }
 
-impl<'a> Iterator for Records<'a> {
-    type Item = Entry<'a>;
+impl Iterator for Records<'_> {
+    type Item = Entry;
 
-    fn next(&mut self) -> Option<Entry<'a>> {
+    fn next(&mut self) -> Option<Entry> {
         let key = self.key()?;
         let (time, env) = (self.state.time, self.state.env);
         match self.record() {

@@ -2,24 +2,22 @@
 //!
 //! Each thread writes into memory of its own ([`thread_buffer`](crate::trace::thread_buffer)), without a lock, a
 //! system call or an allocation. A full buffer goes through a [queue](Shared) to a thread that writes the file.
-//! If events come faster than they can be written, those of methods and instructions are dropped and counted;
-//! threads with other records wait.
+//! If events come faster than they can be written, their threads wait.
 
 use crate::layer::{Layer, Neighbours, SLOTS, Slots};
-use crate::trace::fields::address;
 use crate::trace::file;
 use crate::trace::functions::{self, Details, Function, JNIEnv_and_result, ThreadFunction, Word};
 use crate::trace::shared::{Shared, lock};
 use crate::trace::thread_buffer::ThreadBuffer;
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
-use jvmpi_formats::planted::{find, open_to_write};
+use jvmpi_formats::planted::{find, for_the_owner, open_to_write};
 use jvmpi_sys::*;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::Write;
 use std::mem;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::slice;
@@ -53,18 +51,18 @@ struct Recording {
 impl Recording {
     /// Has all that was recorded written.
     fn finish(&self) {
-        self.flush(false);
+        self.flush(true);
         self.shared.finish();
     }
 
-    fn flush(&self, at_once: bool) {
+    fn flush(&self, waits: bool) {
         let buffers = lock(&self.buffers).clone();
-        buffers.iter().for_each(|buffer| buffer.flush(&self.shared, at_once));
+        buffers.iter().for_each(|buffer| buffer.flush(&self.shared, waits));
     }
 
     /// The thread that writes.
     fn write(&self, mut file: File) {
-        let error = self.shared.write(&mut file, || self.flush(true));
+        let error = self.shared.write(&mut file, || self.flush(false));
         let removed = if remove(&self.path, &file) { "; the file is removed" } else { "" };
         log::error!("cannot record in {}: {error}{removed}", self.path.display());
     }
@@ -103,7 +101,7 @@ impl Drop for Buffers {
     fn drop(&mut self) {
         current::set(ptr::null::<Places>());
         for (recording, buffer) in self.kept.take() {
-            buffer.flush(&recording.shared, false);
+            buffer.flush(&recording.shared, true);
             lock(&recording.buffers).retain(|other| !Arc::ptr_eq(other, &buffer));
         }
     }
@@ -245,8 +243,7 @@ fn create(path: &Path, about: &About) -> std::io::Result<File> {
         size_of::<usize>()
     );
     // The user names it, and it may be a pipe or a link. It has what the agent was given in it.
-    let mut options = OpenOptions::new();
-    options.write(true).mode(0o600);
+    let mut options = for_the_owner();
     let mut file = match find(path)? {
         (_, Some(found)) => open_to_write(&found, options.truncate(true))?,
         // Nobody can put a link there in the meantime.
@@ -383,32 +380,15 @@ impl Recorder {
         // SAFETY: as the caller promises.
         let event_type = unsafe { (*event).event_type };
         match self.buffer() {
-            // SAFETY: as the caller promises; the handler of CLASS_LOAD_HOOK has filled what is new.
+            // SAFETY: as the caller promises.
             Some(buffer) => unsafe {
-                buffer.event(&self.recording.shared, event, || {
-                    next.NotifyEvent(event);
-                    if event_type == JVMPI_EVENT_CLASS_LOAD_HOOK {
-                        self.answer(buffer, &(*event).u.class_load_hook);
-                    }
-                });
+                buffer.event(&self.recording.shared, event, || next.NotifyEvent(event));
             },
             // SAFETY: as the caller promises.
             None => unsafe { next.NotifyEvent(event) },
         }
         if event_type == JVMPI_EVENT_JVM_SHUT_DOWN {
             self.recording.finish();
-        }
-    }
-
-    /// # Safety
-    /// The fields are as a handler leaves them.
-    unsafe fn answer(&self, buffer: &ThreadBuffer, hook: &JVMPI_Event_class_load_hook) {
-        let (data, length) = (hook.new_class_data, hook.new_class_data_len);
-        if address(data) != address(hook.class_data) && !data.is_null() {
-            // SAFETY: as the caller promises.
-            let bytes =
-                unsafe { slice::from_raw_parts(data, usize::try_from(length).unwrap_or(0)) };
-            buffer.answer(&self.recording.shared, bytes);
         }
     }
 

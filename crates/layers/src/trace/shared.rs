@@ -4,9 +4,9 @@ use crate::trace::file::Header;
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The greatest number of bytes that wait to be written.
 const QUEUE: usize = 16 << 20;
@@ -14,12 +14,10 @@ const QUEUE: usize = 16 << 20;
 /// The period that a killed process may lose. Nothing else depends on it.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Returns the time, in nanoseconds.
+/// Returns the time since the first call, in nanoseconds.
 pub fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the structure is ours to fill.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed().as_nanos() as u64
 }
 
 /// The state that all threads of a recording share.
@@ -27,8 +25,6 @@ pub fn now() -> u64 {
 pub struct Shared {
     /// The number of records that have a place in the order.
     pub order: AtomicU64,
-    /// True if the queue had no room for a thread that does not wait.
-    pub is_full: AtomicBool,
     queue: Mutex<Queue>,
     /// Something is to be written.
     filled: Condvar,
@@ -56,16 +52,16 @@ fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, 
 }
 
 impl Shared {
-    /// Hands a chunk to the writer. If the queue is full, it waits if it `must`, else it returns false.
-    pub fn push(&self, header: &Header, records: &[&[u8]], must: bool) -> bool {
+    /// Hands a chunk to the writer. With `waits`, waits while the queue is full; the writer itself must not.
+    pub fn push(&self, header: &Header, records: &[&[u8]], waits: bool) {
         let header = header.write(records);
         let length = records.iter().map(|records| records.len()).sum::<usize>();
         let mut queue = lock(&self.queue);
-        while !queue.failed && !queue.bytes.is_empty() && queue.bytes.len() + length > QUEUE {
-            if !must {
-                self.is_full.store(true, Ordering::Relaxed);
-                return false;
-            }
+        while waits
+            && !queue.failed
+            && !queue.bytes.is_empty()
+            && queue.bytes.len() + length > QUEUE
+        {
             queue = wait(&self.written, queue);
         }
         if !queue.failed {
@@ -73,7 +69,6 @@ impl Shared {
             records.iter().for_each(|records| queue.bytes.extend_from_slice(records));
             self.filled.notify_one();
         }
-        true
     }
 
     /// Waits until all chunks are written, and then the end of the file.
@@ -106,7 +101,6 @@ impl Shared {
             }
             mem::swap(&mut queue.bytes, &mut spare);
             queue.writing = true;
-            self.is_full.store(false, Ordering::Relaxed);
             drop(queue);
             self.written.notify_all();
             let result = file.write_all(&spare);

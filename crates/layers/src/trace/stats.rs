@@ -15,8 +15,6 @@ pub struct Statistics {
     pub calls: BTreeMap<Function, u64>,
     /// The threads that have recorded anything.
     pub threads: usize,
-    /// Events that were not recorded.
-    pub dropped: u64,
     /// The bytes of the file.
     pub bytes: u64,
     /// The time from the first record to the last, in nanoseconds.
@@ -28,13 +26,8 @@ pub struct Statistics {
 /// Counts what the recording consists of.
 #[must_use]
 pub fn statistics(trace: &Trace) -> Statistics {
-    let dropped = trace.threads().iter().map(|thread| thread.dropped);
-    let mut statistics = Statistics {
-        threads: trace.threads().len(),
-        dropped: dropped.fold(0, u64::saturating_add),
-        bytes: trace.size(),
-        ..Statistics::default()
-    };
+    let (threads, bytes) = (trace.threads().len(), trace.size());
+    let mut statistics = Statistics { threads, bytes, ..Statistics::default() };
     let mut times: Option<(u64, u64)> = None;
     // The most frequent events.
     let [mut entries, mut exits] = [0; 2];
@@ -50,7 +43,7 @@ pub fn statistics(trace: &Trace) -> Statistics {
                     *statistics.events.entry(event.event_type).or_default() += 1;
                 }
                 Record::Call(call) => *statistics.calls.entry(call.function).or_default() += 1,
-                Record::Begin(..) | Record::Run | Record::End | Record::Answer(_) => {}
+                Record::Begin(..) | Record::Run | Record::End => {}
             }
         }
         statistics.problems.extend(records.problem().cloned());

@@ -5,12 +5,12 @@ use crate::trace::events;
 use crate::trace::fields::{Write, address};
 use crate::trace::file::Header;
 use crate::trace::functions::{self, Details, Function};
-use crate::trace::shared::{Shared, now};
+use crate::trace::shared::{Shared, lock, now};
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
 use std::slice;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, compiler_fence};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, compiler_fence};
 
 /// The bytes of a buffer.
 const CAPACITY: usize = 1 << 16;
@@ -30,9 +30,7 @@ pub struct ThreadBuffer {
     bytes: UnsafeCell<Box<[u8]>>,
     used: AtomicUsize,
     handed: Mutex<Handed>,
-    /// The number of events that were not recorded, because the file could not be written fast enough.
-    dropped: AtomicU64,
-    /// Fields of [`Header`].
+    /// Field of [`Header`].
     function: AtomicU8,
 }
 
@@ -58,8 +56,6 @@ struct Own {
     last_leaf_event: u64,
     /// The call that runs, if no record of it was made.
     call: Option<(Function, [u64; 3])>,
-    /// True if the event of the running handler was dropped: so are its calls.
-    mute: bool,
     /// The number of bytes in use at which the time is recorded or the buffer handed over.
     look_at: usize,
 }
@@ -72,14 +68,8 @@ impl ThreadBuffer {
             Header { thread: number, flags: Header::FRESH, seen, time, ..Header::default() };
         let mut state = State::new();
         (state.seen, state.time) = (seen, time);
-        let own = Own {
-            state,
-            count: 0,
-            last_leaf_event: u64::MAX,
-            call: None,
-            mute: false,
-            look_at: TIME_EVERY,
-        };
+        let own =
+            Own { state, count: 0, last_leaf_event: u64::MAX, call: None, look_at: TIME_EVERY };
         Self {
             number,
             busy: AtomicBool::new(false),
@@ -87,7 +77,6 @@ impl ThreadBuffer {
             bytes: UnsafeCell::new(vec![0; CAPACITY].into_boxed_slice()),
             used: AtomicUsize::new(0),
             handed: Mutex::new(Handed { bytes: 0, header }),
-            dropped: AtomicU64::new(0),
             function: AtomicU8::new(0),
         }
     }
@@ -118,71 +107,56 @@ impl ThreadBuffer {
         let recorded = self.own(|own| {
             let is_exit = event_type == JVMPI_EVENT_METHOD_EXIT;
             let is_method = is_exit || event_type == JVMPI_EVENT_METHOD_ENTRY;
-            if is_method && !own.mute && self.is_ready(shared, own, env) {
+            if is_method && self.is_ready(shared, own, env) {
                 // SAFETY: an event of this type has this union member.
                 self.method(own, is_exit, unsafe { address((*event).u.method.method_id) });
-                own.count += 1;
-                return (own.count, false);
-            }
-            let was_mute = own.mute;
-            // SAFETY: as the caller promises.
-            own.mute = !unsafe { self.event_slowly(shared, own, event) };
-            if own.mute {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
             } else {
-                own.count += 1;
+                // SAFETY: as the caller promises.
+                unsafe { self.event_slowly(shared, own, event) };
             }
-            (own.count, was_mute)
+            own.count += 1;
+            own.count
         });
         deliver();
-        let Some((number, was_mute)) = recorded else { return };
+        let Some(number) = recorded else { return };
         // SAFETY: it is the thread's own. A signal's handler that comes in between leaves nothing half done.
         let own = unsafe { &mut *self.own.get() };
-        if own.count == number && !own.mute && !was_mute {
+        if own.count == number {
             own.last_leaf_event = number;
         } else {
-            self.own(|own| self.after_event(shared, own, number, was_mute));
+            self.own(|own| self.tag(shared, own, tag::END));
         }
     }
 
-    /// Records an event. Returns false if there was no room.
+    /// Records an event of any type.
     ///
     /// # Safety
     /// The event is as the VM has made it.
     #[cold]
-    unsafe fn event_slowly(&self, shared: &Shared, own: &mut Own, event: *mut JVMPI_Event) -> bool {
+    unsafe fn event_slowly(&self, shared: &Shared, own: &mut Own, event: *mut JVMPI_Event) {
         // SAFETY: as the caller promises.
         let (event_type, env) = unsafe { ((*event).event_type, address((*event).env_id)) };
+        self.begin_calls(shared, own);
+        self.set_env(shared, own, env);
         match event_type {
             JVMPI_EVENT_METHOD_ENTRY
             | JVMPI_EVENT_METHOD_EXIT
             | JVMPI_EVENT_METHOD_ENTRY2
             | JVMPI_EVENT_INSTRUCTION_START => {
-                if !self.prepare(shared, own, env) {
-                    return false;
-                }
+                self.catch_up(shared, own);
+                self.time(shared, own);
             }
-            _ => {
-                self.make_room(shared, own, true);
-                self.begin_calls(shared, own);
-                self.set_env(shared, own, env);
-                // An allocation comes before the next record that has a place; objects are freed and moved between
-                // GC_START and GC_FINISH. That order is enough.
-                if matches!(
-                    event_type,
-                    JVMPI_EVENT_OBJECT_ALLOC | JVMPI_EVENT_OBJECT_FREE | JVMPI_EVENT_OBJECT_MOVE
-                ) {
-                    self.catch_up(shared, own);
-                } else {
-                    self.place(shared, own);
-                }
+            // An allocation comes before the next record that has a place; objects are freed and moved between
+            // GC_START and GC_FINISH. That order is enough.
+            JVMPI_EVENT_OBJECT_ALLOC | JVMPI_EVENT_OBJECT_FREE | JVMPI_EVENT_OBJECT_MOVE => {
+                self.catch_up(shared, own);
             }
+            _ => self.place(shared, own),
         }
         if matches!(event_type, JVMPI_EVENT_METHOD_ENTRY | JVMPI_EVENT_METHOD_EXIT) {
             // SAFETY: an event of this type has this union member.
             let method = unsafe { address((*event).u.method.method_id) };
-            self.method(own, event_type == JVMPI_EVENT_METHOD_EXIT, method);
-            return true;
+            return self.method(own, event_type == JVMPI_EVENT_METHOD_EXIT, method);
         }
         let known = event_type & !JVMPI_REQUESTED_EVENT;
         let number = if EventType::of(known).is_some() { known as u8 } else { tag::END };
@@ -194,32 +168,6 @@ impl ThreadBuffer {
             write.state.begin(number);
             // SAFETY: the event is as the VM has made it, and writing changes nothing of it.
             unsafe { events::fields(write, event_type, &mut (*event).u) };
-        });
-        true
-    }
-
-    #[cold]
-    fn after_event(&self, shared: &Shared, own: &mut Own, number: u64, was_mute: bool) {
-        if !own.mute {
-            if own.count == number {
-                own.last_leaf_event = number;
-            } else {
-                self.tag(shared, own, tag::END);
-            }
-        }
-        own.mute = was_mute;
-    }
-
-    /// Records the class file that the handler of CLASS_LOAD_HOOK wants instead.
-    pub fn answer(&self, shared: &Shared, class_file: &[u8]) {
-        self.own(|own| {
-            if !own.mute {
-                self.record(shared, own, |write| {
-                    write.out.byte(tag::ANSWER);
-                    write.out.number(class_file.len() as u64);
-                    write.out.bytes(class_file);
-                });
-            }
         });
     }
 
@@ -241,10 +189,6 @@ impl ThreadBuffer {
     ) {
         self.own(|own| {
             own.call = None;
-            if own.mute {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
-                return;
-            }
             self.close_leaf_event(shared, own);
             if function.has_place() {
                 self.place(shared, own);
@@ -287,14 +231,9 @@ impl ThreadBuffer {
             && self.used.load(Ordering::Relaxed) < own.look_at
     }
 
-    /// Brings all that a record needs up to date; false if there is no room.
-    fn prepare(&self, shared: &Shared, own: &mut Own, env: u64) -> bool {
-        if !self.make_room(shared, own, false) {
-            return false;
-        }
-        self.begin_calls(shared, own);
-        self.set_env(shared, own, env);
-        self.catch_up(shared, own);
+    /// Records the time, if [`TIME_EVERY`] bytes have come without it.
+    fn time(&self, shared: &Shared, own: &mut Own) {
+        self.make_room(shared, own);
         if self.used.load(Ordering::Relaxed) >= own.look_at {
             let time = now();
             self.small(own, |state, out| {
@@ -304,7 +243,6 @@ impl ThreadBuffer {
             });
             own.look_at = (self.used.load(Ordering::Relaxed) + TIME_EVERY).min(CAPACITY - ROOM);
         }
-        true
     }
 
     #[inline]
@@ -330,9 +268,7 @@ impl ThreadBuffer {
 
     /// Records the beginning of the call that the event comes in.
     fn begin_calls(&self, shared: &Shared, own: &mut Own) {
-        if let Some((function, mut arguments)) = own.call.take()
-            && !own.mute
-        {
+        if let Some((function, mut arguments)) = own.call.take() {
             self.close_leaf_event(shared, own);
             self.record(shared, own, |write| {
                 write.out.byte(tag::BEGIN);
@@ -353,7 +289,7 @@ impl ThreadBuffer {
 
     fn set_env(&self, shared: &Shared, own: &mut Own, env: u64) {
         if own.state.env != env {
-            self.make_room(shared, own, true);
+            self.make_room(shared, own);
             self.small(own, |state, out| {
                 out.byte(tag::ENV);
                 out.difference(state.env, env);
@@ -366,7 +302,7 @@ impl ThreadBuffer {
     fn catch_up(&self, shared: &Shared, own: &mut Own) {
         let order = shared.order.load(Ordering::Relaxed);
         if own.state.seen != order {
-            self.make_room(shared, own, true);
+            self.make_room(shared, own);
             self.small(own, |state, out| {
                 out.byte(tag::SEEN);
                 out.number(order - state.seen);
@@ -378,7 +314,7 @@ impl ThreadBuffer {
     /// Gives the record behind a place in the order.
     fn place(&self, shared: &Shared, own: &mut Own) {
         let (place, time) = (shared.order.fetch_add(1, Ordering::Relaxed), now());
-        self.make_room(shared, own, true);
+        self.make_room(shared, own);
         self.small(own, |state, out| {
             out.byte(tag::PLACE);
             out.number(place - state.seen);
@@ -400,7 +336,7 @@ impl ThreadBuffer {
 
     /// Puts a record of any length behind the bytes that are used.
     fn put(&self, shared: &Shared, own: &mut Own, encode: impl FnOnce(&mut Write<'_, '_>)) {
-        self.make_room(shared, own, true);
+        self.make_room(shared, own);
         let mut out = Out::new(self.unused());
         encode(&mut Write { state: &mut own.state, out: &mut out });
         let Out { used: length, more, .. } = out;
@@ -410,7 +346,7 @@ impl ThreadBuffer {
             return;
         }
         // The record is a chunk of its own.
-        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handed = lock(&self.handed);
         self.hand_over(shared, &mut handed, used, true);
         let header = self.header(&handed, length + more.len());
         shared.push(&header, &[&self.unused()[..length], &more], true);
@@ -439,44 +375,33 @@ impl ThreadBuffer {
         self.used.store(self.used.load(Ordering::Relaxed) + out.used, Ordering::Release);
     }
 
-    /// Makes room for a short record. Returns false if there is none, which happens only if `must` is false.
+    /// Makes room for a short record.
     #[inline]
-    fn make_room(&self, shared: &Shared, own: &mut Own, must: bool) -> bool {
+    fn make_room(&self, shared: &Shared, own: &mut Own) {
         let used = self.used.load(Ordering::Relaxed);
-        if used < CAPACITY - ROOM {
-            return true;
+        if used >= CAPACITY - ROOM {
+            let mut handed = lock(&self.handed);
+            self.hand_over(shared, &mut handed, used, true);
+            self.begin_anew(own, &mut handed);
         }
-        if !must && shared.is_full.load(Ordering::Relaxed) {
-            return false;
-        }
-        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.hand_over(shared, &mut handed, used, must) {
-            return false;
-        }
-        self.begin_anew(own, &mut handed);
-        true
     }
 
     /// Has what is in use written to the file.
-    fn hand_over(&self, shared: &Shared, handed: &mut Handed, used: usize, must: bool) -> bool {
+    fn hand_over(&self, shared: &Shared, handed: &mut Handed, used: usize, waits: bool) {
         if handed.bytes < used {
             let header = self.header(handed, used - handed.bytes);
             // SAFETY: what is used is not written to any more, until the thread itself begins anew.
             let bytes = unsafe { &(&*self.bytes.get())[handed.bytes..used] };
-            if !shared.push(&header, &[bytes], must) {
-                return false;
-            }
+            shared.push(&header, &[bytes], waits);
             handed.bytes = used;
             handed.header.flags = 0;
         }
-        true
     }
 
     fn header(&self, handed: &Handed, length: usize) -> Header {
         Header {
             length: length as u64,
             function: self.function.load(Ordering::Relaxed),
-            dropped: self.dropped.load(Ordering::Relaxed),
             ..handed.header
         }
     }
@@ -498,13 +423,12 @@ impl ThreadBuffer {
         self.used.store(0, Ordering::Release);
     }
 
-    /// Has what was recorded written to the file, from any thread. With `at_once` it is not waited for: then
-    /// nothing is done while the thread itself is at it.
-    pub fn flush(&self, shared: &Shared, at_once: bool) {
-        let handed = if at_once { self.handed.try_lock().ok() } else { self.handed.lock().ok() };
+    /// Has what was recorded written to the file, from any thread. Without `waits`, as the thread that writes calls
+    /// it, nothing is done while the buffer's own thread is at it.
+    pub fn flush(&self, shared: &Shared, waits: bool) {
+        let handed = if waits { Some(lock(&self.handed)) } else { self.handed.try_lock().ok() };
         if let Some(mut handed) = handed {
-            let used = self.used.load(Ordering::Acquire);
-            self.hand_over(shared, &mut handed, used, !at_once);
+            self.hand_over(shared, &mut handed, self.used.load(Ordering::Acquire), waits);
         }
     }
 }

@@ -18,12 +18,10 @@ pub struct Known {
 }
 
 /// The CLASS_LOAD events of a class.
+#[derive(Default)]
 struct Class {
-    /// Each event with another content than those before, by its content. Some agents keep the names, so the events
-    /// live as long as their class.
-    events: HashMap<Vec<u8>, Arc<Event>>,
-    /// The last of them.
-    last: Arc<Event>,
+    /// Some agents keep the names, so the events live as long as their class.
+    events: Vec<Arc<Event>>,
     /// The properties that a reader of heap dumps needs.
     interfaces: usize,
     statics: Vec<Type>,
@@ -32,16 +30,10 @@ struct Class {
 impl Known {
     /// Returns the last event of a class that was announced.
     pub fn last_event(&self, class: u64) -> Option<Arc<Event>> {
-        self.classes.get(&class).map(|class| Arc::clone(&class.last))
+        self.classes.get(&class)?.events.last().cloned()
     }
 
-    /// Returns an earlier event of the class with the same content, if there is one: a VM passes the same strings
-    /// each time.
-    pub fn told(&self, class: u64, event: &Event) -> Option<Arc<Event>> {
-        self.classes.get(&class)?.events.get(&event.content()).cloned()
-    }
-
-    /// Keeps a CLASS_LOAD, unless one of the class with the same content is kept already.
+    /// Keeps a CLASS_LOAD.
     pub fn learn_class(&mut self, event: Box<Event>) {
         // SAFETY: the event was read as one of this type, with as many methods and fields as it says.
         let (class, methods, statics) = unsafe {
@@ -56,16 +48,10 @@ impl Known {
         let id = class.class_id.expose_provenance() as u64;
         let methods = methods.into_iter().map(|method| (method.expose_provenance() as u64, id));
         self.class_of_method.extend(methods);
-        let content = event.content();
-        let known = self.classes.get(&id);
-        if known.is_some_and(|class| class.events.contains_key(&content)) {
-            return;
-        }
-        let last = Arc::<Event>::from(event);
-        let mut events = self.classes.remove(&id).map_or_else(HashMap::new, |class| class.events);
-        events.insert(content, Arc::clone(&last));
         let interfaces = usize::try_from(class.num_interfaces).unwrap_or(0);
-        self.classes.insert(id, Class { events, last, interfaces, statics });
+        let kept = self.classes.entry(id).or_default();
+        (kept.interfaces, kept.statics) = (interfaces, statics);
+        kept.events.push(event.into());
     }
 
     pub fn forget_class(&mut self, class: u64) {
@@ -86,13 +72,5 @@ impl Classes for Known {
     fn shape(&self, class: Id) -> Option<Shape<'_>> {
         let class = self.classes.get(&(class as u64))?;
         Some(Shape { interfaces: class.interfaces, statics: &class.statics })
-    }
-}
-
-#[cfg(test)]
-impl Known {
-    /// Returns the number of events that are kept of a class.
-    pub fn events_of(&self, class: u64) -> usize {
-        self.classes.get(&class).map_or(0, |class| class.events.len())
     }
 }

@@ -91,18 +91,11 @@ pub unsafe fn replay_functions(
         }
     };
     let supervisor = thread::spawn(|| replay.turns.supervise());
-    let began;
-    if let Some(first) = first {
-        let player = Player::new(replay, first);
-        player.load(load)?;
-        note_missing_events(replay, &statistics);
-        began = Instant::now();
-        player.play();
-    } else {
-        player::attach(replay);
-        load()?;
-        began = Instant::now();
-    }
+    let player = Player::new(replay, first);
+    player.load(load)?;
+    note_missing_events(replay, &statistics);
+    let began = Instant::now();
+    player.play();
     _ = supervisor.join();
     let took = began.elapsed();
     if let Some(on_unload) = on_unload {

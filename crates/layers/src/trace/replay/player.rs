@@ -14,8 +14,6 @@ use jvmpi_sys::*;
 use std::cell::{Cell, RefCell};
 use std::mem::{self, MaybeUninit};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 /// The number of recorded calls that are kept for the agent to make later.
 const MOST_PASSED: usize = 64;
@@ -25,8 +23,6 @@ const DEEPEST: usize = 64;
 
 thread_local! {
     static CURRENT: Cell<*const Player> = const { Cell::new(ptr::null()) };
-    /// The environment of a thread that is not of the recording.
-    static ATTACHED: Cell<Option<&'static Env>> = const { Cell::new(None) };
 }
 
 /// A thread of the recording.
@@ -135,14 +131,14 @@ impl Player {
     }
 
     /// Plays a record outside of calls.
-    fn record(&self, record: Record<'_>) {
+    fn record(&self, record: Record) {
         match record {
             Record::Method { is_exit, method } => self.method(is_exit, method),
             Record::Event(event) => self.event(event, false),
             Record::Begin(..) => drop(self.inside_call(false)),
             Record::Run => self.run(),
             // Calls that JVM_OnLoad has not made.
-            Record::Call(_) | Record::End | Record::Answer(_) => {}
+            Record::Call(_) | Record::End => {}
         }
     }
 
@@ -150,7 +146,7 @@ impl Player {
         self.records.borrow_mut().key()
     }
 
-    fn next(&self) -> Option<Record<'static>> {
+    fn next(&self) -> Option<Record> {
         self.records.borrow_mut().next().map(|entry| entry.record)
     }
 
@@ -172,6 +168,17 @@ impl Player {
         if !turns.is_running(self.number) || self.context.borrow().yields && !turns.is_next(key) {
             turns.take(self.number, key);
         }
+    }
+
+    /// Returns the current thread as one that waits.
+    pub fn waiter(&self) -> Waiter {
+        Waiter { thread: self.number, key: self.key.get() }
+    }
+
+    /// Returns the environment of the current thread. In JVM_OnLoad, before the thread's first event, it is one that no
+    /// event has.
+    pub fn current_env(&self) -> &'static Env {
+        self.env.get().unwrap_or_else(|| self.event_env())
     }
 
     /// Returns the environment of the next event.
@@ -289,7 +296,7 @@ impl Player {
                     drop(self.next());
                     drop(self.inside_call(false));
                 }
-                tag if tag == tag::ANSWER || is_call(tag) => drop(self.next()),
+                tag if is_call(tag) => drop(self.next()),
                 _ => break,
             }
         }
@@ -370,7 +377,7 @@ impl Player {
         match self.context.borrow().scope {
             Scope::None => false,
             Scope::Own => !matches!(tag, tag::END | tag::RUN) && (!is_wait || function == wait),
-            Scope::Load | Scope::Handler => is_call(tag) || matches!(tag, tag::BEGIN | tag::ANSWER),
+            Scope::Load | Scope::Handler => is_call(tag) || tag == tag::BEGIN,
         }
     }
 
@@ -446,33 +453,4 @@ impl Player {
 /// Returns true if the tag belongs to a call.
 fn is_call(tag: u8) -> bool {
     (tag::CALL..tag::HIT).contains(&tag)
-}
-
-/// Returns the current thread as one that waits.
-pub fn waiter() -> Waiter {
-    let recorded = Player::current().map(|player| (player.number, player.key.get()));
-    Waiter { thread: thread::current(), recorded }
-}
-
-/// Returns the environment of the current thread, if it is attached.
-pub fn current_env() -> Option<&'static Env> {
-    let Some(player) = Player::current() else { return ATTACHED.get() };
-    let is_known = player.env.get().is_some() || player.records.borrow().env() != 0;
-    // JVM_OnLoad: its thread has no event yet.
-    let attached = || ATTACHED.get().unwrap_or_else(|| attach(player.replay));
-    Some(if is_known { player.env.get().unwrap_or_else(|| player.event_env()) } else { attached() })
-}
-
-/// Attaches a thread of the agent's own making.
-pub fn attach(replay: &'static Replay) -> &'static Env {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    // No recorded one has such an address.
-    let env = replay.envs.env(u64::MAX - NEXT.fetch_add(1, Ordering::Relaxed));
-    ATTACHED.set(Some(env));
-    env
-}
-
-/// Detaches the current thread.
-pub fn detach() {
-    ATTACHED.set(None);
 }

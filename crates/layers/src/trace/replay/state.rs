@@ -37,9 +37,10 @@ pub struct Replay {
 impl Replay {
     /// Returns the replay of a recording, and the place of the thread that begins. `start` starts the thread with this
     /// place.
-    pub fn new(trace: Trace, start: fn(usize)) -> (Self, Option<usize>) {
+    pub fn new(mut trace: Trace, start: fn(usize)) -> (Self, usize) {
+        trace.have_a_thread();
         let keys: Vec<_> = trace.threads().iter().map(|thread| thread.first()).collect();
-        let first = (0..keys.len()).min_by_key(|thread| keys[*thread]);
+        let first = (0..keys.len()).min_by_key(|thread| keys[*thread]).unwrap_or(0);
         let replay = Self {
             turns: Turns::new(&keys, first, start),
             trace,

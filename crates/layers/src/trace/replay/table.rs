@@ -3,22 +3,20 @@
 #![allow(non_snake_case, reason = "the names are the specification's")]
 
 use super::monitors::Monitor;
-use super::player::{self, Player, waiter};
+use super::player::Player;
 use super::registry::Env;
 use super::state::{Replay, ThreadFunction};
-use super::turns::Waiter;
 use crate::layer::{Layer, Neighbours, Slots};
 use crate::trace::functions::{self, Function, NO_ARGUMENT, Word};
 use crate::trace::read::Call;
 use crate::trace::shared::lock;
-use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
+use jni_sys::{JNI_ERR, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 use std::slice;
 use std::sync::atomic::Ordering;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// The slot of the only replay in a process.
@@ -30,18 +28,18 @@ pub fn replay() -> Option<&'static Replay> {
 }
 
 impl Replay {
-    /// Returns the player of the current thread, if the thread is one of the recording.
+    /// Returns the player of the current thread. None if the thread is not one of the recording, which is noted.
     fn player<'a>(&self) -> Option<&'a Player> {
         let player = Player::current();
         if player.is_none() {
-            self.turns.strangers.store(true, Ordering::Relaxed);
+            self.note("call of a thread that is not in the recording");
         }
         player
     }
 
-    fn waiter(&self) -> Waiter {
-        _ = self.player();
-        waiter()
+    /// Returns the raw monitor and the player of the current thread.
+    fn monitor<'a>(&self, id: JVMPI_RawMonitor) -> Option<(&'static Monitor, &'a Player)> {
+        Some((self.monitors.get(id.word())?, self.player()?))
     }
 
     fn if_recorded(&self, function: Function, matches: &dyn Fn(&Call) -> bool) -> Option<Call> {
@@ -192,32 +190,35 @@ impl Layer for Replay {
     }
 
     unsafe fn RawMonitorEnter(&self, _: &Neighbours, lock_id: JVMPI_RawMonitor) {
-        let monitor = self.monitors.get(lock_id.word());
-        monitor.into_iter().for_each(|monitor| monitor.enter(1, &self.turns, || self.waiter()));
+        if let Some((monitor, player)) = self.monitor(lock_id) {
+            monitor.enter(1, &self.turns, player.waiter());
+        }
     }
 
     unsafe fn RawMonitorExit(&self, _: &Neighbours, lock_id: JVMPI_RawMonitor) {
-        let monitor = self.monitors.get(lock_id.word());
-        monitor.into_iter().for_each(|monitor| _ = monitor.exit(false, &self.turns));
+        if let Some((monitor, player)) = self.monitor(lock_id) {
+            _ = monitor.exit(false, &self.turns, player.waiter());
+        }
     }
 
     unsafe fn RawMonitorWait(&self, _: &Neighbours, lock_id: JVMPI_RawMonitor, ms: jlong) {
-        let Some(monitor) = self.monitors.get(lock_id.word()) else { return };
-        let Some((count, before)) = monitor.exit(true, &self.turns) else { return };
+        let Some((monitor, player)) = self.monitor(lock_id) else { return };
+        let owned = monitor.exit(true, &self.turns, player.waiter());
+        let Some((count, before)) = owned else { return };
         let limit = u64::try_from(ms).ok().filter(|ms| *ms > 0).map(Duration::from_millis);
-        let recorded_wait = || self.player().is_some_and(Player::recorded_wait);
         // The end of a wait with a timeout is recorded.
-        if limit.is_none() || !recorded_wait() {
+        if limit.is_none() || !player.recorded_wait() {
             let end = limit.map(|limit| Instant::now() + limit);
-            monitor.wait(before, end, &self.turns, || self.waiter());
-            recorded_wait();
+            monitor.wait(before, end, &self.turns, player.waiter());
+            player.recorded_wait();
         }
-        monitor.enter(count, &self.turns, || self.waiter());
+        monitor.enter(count, &self.turns, player.waiter());
     }
 
     unsafe fn RawMonitorNotifyAll(&self, _: &Neighbours, lock_id: JVMPI_RawMonitor) {
-        let monitor = self.monitors.get(lock_id.word());
-        monitor.into_iter().for_each(|monitor| monitor.notify_all(&self.turns));
+        if let Some((monitor, player)) = self.monitor(lock_id) {
+            monitor.notify_all(&self.turns, player.waiter());
+        }
     }
 
     unsafe fn GetCurrentThreadCpuTime(&self, _: &Neighbours) -> jlong {
@@ -253,16 +254,11 @@ impl Layer for Replay {
         }
         drop(functions);
         // The thread is in the recording, and its function begins there.
-        if let Some(call) = self.if_recorded(Function::CreateSystemThread, &|_| true) {
-            return call.result as jint;
+        let call = self.if_recorded(Function::CreateSystemThread, &|_| true);
+        if call.is_none() {
+            self.not_recorded(Function::CreateSystemThread);
         }
-        self.not_recorded(Function::CreateSystemThread);
-        let started = thread::Builder::new().spawn(move || {
-            replay().map(player::attach);
-            // SAFETY: the agent has passed the function to be called like this.
-            unsafe { function(ptr::null_mut()) };
-        });
-        if started.is_ok() { JNI_OK } else { JNI_ERR }
+        call.map_or(JNI_ERR, |call| call.result as jint)
     }
 
     unsafe fn SetThreadLocalStorage(&self, _: &Neighbours, env: *mut JNIEnv, ptr: *mut c_void) {

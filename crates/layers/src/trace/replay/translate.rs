@@ -35,14 +35,6 @@ pub fn translate(replay: &'static Replay, event: &mut Event) {
                 (u.new_class_data, u.new_class_data_len) = (u.class_data, u.class_data_len);
                 u.malloc_f = Some(allocate);
             }
-            JVMPI_EVENT_CLASS_LOAD => {
-                let class = address(event.u.class_load.class_id);
-                let told = replay.known().told(class, event);
-                if let Some(told) = told {
-                    event.u = told.u;
-                    event.memory.share(told);
-                }
-            }
             JVMPI_EVENT_COMPILED_METHOD_LOAD => {
                 let code = mem::take(&mut event.memory.code);
                 let u = &mut event.u.compiled_method_load;

@@ -6,10 +6,11 @@
 
 use crate::trace::read::Key;
 use crate::trace::shared::lock;
+use jvm::platform::os_thread::os_thread;
 use std::collections::BTreeSet;
 use std::fs;
 use std::process;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -21,8 +22,6 @@ pub struct Turns {
     running: AtomicUsize,
     /// The least place that another thread wants to play.
     limit: AtomicU64,
-    /// True if threads have called that are not in the recording.
-    pub strangers: AtomicBool,
     /// Starts the thread of the recording with this number.
     start: fn(usize),
 }
@@ -50,14 +49,14 @@ struct Member {
     /// The place under which it is ready, if it is.
     ready: Option<Key>,
     /// Its handle and its number in the kernel, once it has begun.
-    begun: Option<(Thread, libc::c_long)>,
+    begun: Option<(Thread, i32)>,
 }
 
-/// A thread that waits in a raw monitor: of the recording, with the place of the last record that it has played, or
-/// another one.
+/// A thread that waits in a raw monitor, with the place of the last record that it has played.
+#[derive(Clone, Copy)]
 pub struct Waiter {
-    pub thread: Thread,
-    pub recorded: Option<(usize, Key)>,
+    pub thread: usize,
+    pub key: Key,
 }
 
 impl State {
@@ -76,34 +75,30 @@ impl State {
 
 impl Turns {
     /// Returns the turns of threads whose first records have these places. All wait except `first`, which has its turn.
-    pub fn new(keys: &[Key], first: Option<usize>, start: fn(usize)) -> Self {
+    pub fn new(keys: &[Key], first: usize, start: fn(usize)) -> Self {
         let mut state = State {
             ready: BTreeSet::new(),
             threads: vec![Member::default(); keys.len()],
             turns: 0,
-            alive: usize::from(first.is_some()),
+            alive: 1,
             in_own_functions: 0,
             stuck: 0,
             supervisor: None,
         };
-        for (thread, key) in keys.iter().enumerate().filter(|(thread, _)| Some(*thread) != first) {
+        for (thread, key) in keys.iter().enumerate().filter(|(thread, _)| *thread != first) {
             state.make_ready(thread, *key);
         }
         Self {
             state: Mutex::new(state),
-            running: AtomicUsize::new(first.unwrap_or(NOBODY)),
+            running: AtomicUsize::new(first),
             limit: AtomicU64::new(0),
-            strangers: AtomicBool::new(false),
             start,
         }
     }
 
     /// The current thread is this one of the recording.
     pub fn begin(&self, me: usize) {
-        // Not `libc::gettid`, which the C library has only since 2.30.
-        // SAFETY: gettid has no preconditions.
-        let id = unsafe { libc::syscall(libc::SYS_gettid) };
-        lock(&self.state).threads[me].begun = Some((thread::current(), id));
+        lock(&self.state).threads[me].begun = Some((thread::current(), os_thread()));
     }
 
     /// Returns true if the thread has its turn.
@@ -156,7 +151,7 @@ impl Turns {
         let Some((_, next)) = state.ready.pop_first() else {
             if state.has_ended() {
                 state.supervisor.iter().for_each(Thread::unpark);
-            } else if state.stuck >= state.alive && !self.strangers.load(Ordering::Relaxed) {
+            } else if state.stuck >= state.alive {
                 eprintln!(
                     "jvmpi: error: the replay cannot continue: each of {} threads of the agent waits in a raw \
                      monitor, and no event follows",
@@ -180,15 +175,8 @@ impl Turns {
     }
 
     /// Waits until the thread is woken, or until `end`. It may return earlier.
-    pub fn block(&self, Waiter { recorded, .. }: &Waiter, end: Option<Instant>) {
+    pub fn block(&self, Waiter { thread: me, key }: Waiter, end: Option<Instant>) {
         let rest = |end: Instant| end.saturating_duration_since(Instant::now());
-        let Some((me, key)) = *recorded else {
-            match end {
-                Some(end) => thread::park_timeout(rest(end)),
-                None => thread::park(),
-            }
-            return;
-        };
         let mut state = lock(&self.state);
         state.stuck += usize::from(end.is_none());
         self.leave(&mut state, me);
@@ -208,15 +196,10 @@ impl Turns {
     }
 
     /// Has a thread continue that waits in a raw monitor.
-    pub fn wake(&self, waiter: &Waiter) {
-        match waiter.recorded {
-            Some((thread, key)) => {
-                let mut state = lock(&self.state);
-                state.make_ready(thread, key);
-                self.pass_on(&mut state);
-            }
-            None => waiter.thread.unpark(),
-        }
+    pub fn wake(&self, Waiter { thread, key }: Waiter) {
+        let mut state = lock(&self.state);
+        state.make_ready(thread, key);
+        self.pass_on(&mut state);
     }
 
     /// A thread runs a function of the agent's own, or does so no more.
@@ -264,7 +247,7 @@ impl Turns {
 }
 
 /// Returns true if a thread of this process sleeps. A thread that waits for a disk continues by itself.
-fn sleeps(id: libc::c_long) -> bool {
+fn sleeps(id: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/self/task/{id}/stat")).unwrap_or_default();
     // The name, in parentheses, may contain anything; the state is behind it.
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());

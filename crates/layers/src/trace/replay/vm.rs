@@ -1,6 +1,7 @@
 //! The VM that the agent sees.
 
-use super::{player, table};
+use super::player::Player;
+use super::table;
 use jni_sys::{JNI_EDETACHED, JNI_ERR, JNI_EVERSION, JNI_OK, JavaVM, jint};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use std::ffi::c_void;
@@ -48,8 +49,8 @@ extern "C" fn get_env(_: *mut JavaVM, place: *mut *mut c_void, version: jint) ->
             (table.unwrap_or_default().cast(), JNI_OK)
         }
         // The versions of JNI; other interfaces have higher numbers.
-        0x0001_0000..=0x0fff_ffff => match player::current_env() {
-            Some(env) => (env.pointer().cast(), JNI_OK),
+        0x0001_0000..=0x0fff_ffff => match Player::current() {
+            Some(player) => (player.current_env().pointer().cast(), JNI_OK),
             None => (ptr::null_mut(), JNI_EDETACHED),
         },
         _ => (ptr::null_mut(), JNI_EVERSION),
@@ -59,15 +60,14 @@ extern "C" fn get_env(_: *mut JavaVM, place: *mut *mut c_void, version: jint) ->
     result
 }
 
+/// Only threads of the recording can be attached, and they are.
 extern "C" fn attach(_: *mut JavaVM, place: *mut *mut c_void, _: *mut c_void) -> jint {
-    let attached = || table::replay().map(player::attach);
-    let Some(env) = player::current_env().or_else(attached) else { return JNI_ERR };
+    let Some(player) = Player::current() else { return JNI_ERR };
     // SAFETY: the caller passes a place for it.
-    unsafe { place.write(env.pointer().cast()) };
+    unsafe { place.write(player.current_env().pointer().cast()) };
     JNI_OK
 }
 
 extern "C" fn detach(_: *mut JavaVM) -> jint {
-    player::detach();
     JNI_OK
 }
