@@ -39,6 +39,7 @@ cases![
     doctor_tests_the_internals_of_an_unknown_version.only(25),
     record_joins_calls_that_took_hardly_any_time,
     record_shows_elapsed_time,
+    record_keeps_the_calls_that_took_long,
     record_shows_samples_over_time,
     record_writes_a_file_for_each_jvm_of_a_script,
     record_attaches_for_a_while.on_every_jdk(),
@@ -284,6 +285,26 @@ fn record_shows_elapsed_time(vm: &Vm<'_>) -> Result<(), String> {
     let stacks = fs::read_to_string(&file).map_err(|e| e.to_string())?;
     let is_asleep = |line: &str| line.contains("WallStates.sleep;") && line.contains("[sleeping] ");
     ensure!(stacks.lines().any(is_asleep), "{stacks}");
+    Ok(())
+}
+
+/// Each thread of the program is in its method for two seconds, which some of them spend without the CPU.
+fn record_keeps_the_calls_that_took_long(vm: &Vm<'_>) -> Result<(), String> {
+    build::hprof()?;
+    let file = vm.file("long.collapsed");
+    let java = vm.java("WallStates")?.argument("2000");
+    let which = ["--calls", "--over", "900ms", "--include", "WallStates*"];
+    let arguments = [&["record"], &which[..], &["-o", text(&file)?, "--"]].concat();
+    let outcome = java.behind_jvmpi(&arguments)?.run()?;
+    ensure!(summary(&outcome, &file)?.ends_with(" cpu-time"), "{}", outcome.stderr);
+    let stacks = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    for method in ["spin", "park", "sleep", "block", "await"] {
+        let call = format!("WallStates.{method} ");
+        let time = stacks.lines().find_map(|line| Some(line.split_once(&call)?.1));
+        let time = time.and_then(|time| time.parse::<u64>().ok());
+        ensure!(time.is_some_and(|time| time >= 900_000), "{method}: {stacks}");
+    }
+    ensure!(!stacks.contains("WallStates.next"), "{stacks}");
     Ok(())
 }
 

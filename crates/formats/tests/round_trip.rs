@@ -187,7 +187,7 @@ proptest! {
             own: ms(*n),
             calls: u64::from(*n) * 3,
         });
-        let mut times = CpuTimes { at, total, rows: rows.collect() };
+        let mut times = CpuTimes { at, total, over: None, rows: rows.collect() };
         times.rank(0.0);
         let monitor = Monitor::Raw { id: ObjectId(16), name: profile.names.intern("_\"lock\"(1)") };
         let total: Duration = monitors.iter().map(|(_, n)| ms(*n)).sum();

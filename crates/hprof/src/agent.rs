@@ -24,7 +24,7 @@ use jvmpi_formats::hprof::options::{HELP, Options, Request};
 use jvmpi_formats::profile::{self, Format, Monitor, TraceSerial};
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// HPROF.
@@ -374,18 +374,19 @@ impl Agent for Hprof {
     fn method_entry(&self, jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
         if let Some(mut own) = self.own(jvmpi) {
             let Own { calls, clock, session, .. } = &mut *own;
-            let Options { depth, contexts, .. } = session.options;
+            let Options { depth, contexts, over, .. } = session.options;
             let resolve = |call| {
                 lock(&self.shared.known).stack_of_call(call, depth.into(), contexts as usize)
             };
-            calls.enter(method.as_usize(), || clock.now(|| cpu_time(jvmpi)), resolve);
+            calls.enter(method.as_usize(), || clock.now(|| time_of_calls(jvmpi, over)), resolve);
         }
     }
 
     #[inline]
     fn method_exit(&self, jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
         if let Some(mut own) = self.own(jvmpi) {
-            let now = own.clock.now(|| cpu_time(jvmpi));
+            let over = own.session.options.over;
+            let now = own.clock.now(|| time_of_calls(jvmpi, over));
             own.calls.leave(method.as_usize(), now);
         }
     }
@@ -462,6 +463,11 @@ impl Agent for Hprof {
     }
 }
 
-fn cpu_time(jvmpi: &MultiThreaded<'_>) -> u64 {
-    u64::try_from(jvmpi.current_thread_cpu_time()).unwrap_or(0)
+/// Returns the CPU time of the current thread in nanoseconds; with `over=`, the time that has passed.
+fn time_of_calls(jvmpi: &MultiThreaded<'_>, over: Option<Duration>) -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    match over {
+        Some(_) => u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        None => u64::try_from(jvmpi.current_thread_cpu_time()).unwrap_or(0),
+    }
 }

@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The part of a node that each call reads and changes. Two of them fill a cache line: most of the cost of a call is
 /// the wait for such lines.
@@ -176,6 +177,8 @@ pub struct NewCall {
 pub struct CallTimes {
     depth: usize,
     timed: Timed,
+    /// The nanoseconds that a call must take to count.
+    over: u64,
     limit: Arc<Limit>,
     calls: Vec<Call>,
     /// The chunks of `shared`, which this thread reads without a lock.
@@ -216,11 +219,14 @@ const NOBODY: u32 = u32::MAX;
 const ANYBODY: u32 = u32::MAX - 1;
 
 impl CallTimes {
-    /// Creates the times of a thread without calls.
-    pub fn new(depth: u16, timed: Timed, limit: Arc<Limit>) -> Self {
+    /// Creates the times of a thread without calls. Only calls count that take at least the time `over`; the time of
+    /// others counts as their caller's own.
+    pub fn new(depth: u16, timed: Timed, over: Option<Duration>, limit: Arc<Limit>) -> Self {
+        let over = over.unwrap_or_default().as_nanos();
         Self {
             depth: depth.into(),
             timed,
+            over: u64::try_from(over).unwrap_or(u64::MAX),
             limit,
             calls: Vec::new(),
             chunks: Vec::new(),
@@ -261,14 +267,16 @@ impl CallTimes {
         }
         while let Some(call) = self.calls.pop() {
             let with_callees = now.saturating_sub(call.start);
-            if let Some(node) = self.hot(call.node) {
-                node.add(match self.timed {
-                    Timed::Own => with_callees.saturating_sub(call.callees_time),
-                    Timed::WithCallees => with_callees,
-                });
-            }
-            if let Some(caller) = self.calls.last_mut() {
-                caller.callees_time += with_callees;
+            if with_callees >= self.over {
+                if let Some(node) = self.hot(call.node) {
+                    node.add(match self.timed {
+                        Timed::Own => with_callees.saturating_sub(call.callees_time),
+                        Timed::WithCallees => with_callees,
+                    });
+                }
+                if let Some(caller) = self.calls.last_mut() {
+                    caller.callees_time += with_callees;
+                }
             }
             if call.method == method {
                 break;
@@ -405,7 +413,7 @@ mod tests {
         }
 
         fn within(depth: u16, limit: usize) -> Self {
-            let times = CallTimes::new(depth, Timed::Own, Arc::new(Limit::new(limit)));
+            let times = CallTimes::new(depth, Timed::Own, None, Arc::new(Limit::new(limit)));
             Self { times, traces: Traces::default(), depth: depth.into() }
         }
 
@@ -484,6 +492,20 @@ mod tests {
         times.leave(200, 50);
         times.leave(100, 60);
         assert_eq!(read(&times), BTreeMap::from([(vec![1], (1, 50)), (vec![2, 1], (1, 30))]));
+    }
+
+    #[test]
+    fn short_calls_count_as_time_of_their_callers() {
+        let mut times = Thread::new(9);
+        times.times.over = 10;
+        for (begin, method, length) in [(0, 200, 9), (100, 300, 10), (200, 200, 8)] {
+            times.enter(100, begin);
+            times.enter(method, begin);
+            times.leave(method, begin + length);
+            times.leave(100, begin + length + 1);
+        }
+        let expected = [(vec![1], (2, 10 + 1)), (vec![2, 1], (0, 0)), (vec![3, 1], (1, 10))];
+        assert_eq!(read(&times), BTreeMap::from(expected));
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Own {
             frames: Frames::with_depth(session.alloc_depth()),
             allocations: Allocations::default(),
             cursor: Cursor::default(),
-            calls: CallTimes::new(session.options.depth, timed, limit),
+            calls: CallTimes::new(session.options.depth, timed, session.options.over, limit),
             clock: CpuClock::default(),
             waits: None,
             session,

@@ -88,7 +88,8 @@ impl Sums {
     fn calls(&self) -> impl Iterator<Item = ((ThreadSerial, StackId), &Cost)> {
         let of_all = (0..).zip(&self.calls).filter(|(_, cost)| **cost != Cost::default());
         let of_all = of_all.map(|(stack, cost)| ((ThreadSerial(0), StackId(stack)), cost));
-        of_all.chain(self.calls_by_thread.iter().map(|(key, cost)| (*key, cost)))
+        let by_thread = self.calls_by_thread.iter().filter(|(_, cost)| **cost != Cost::default());
+        of_all.chain(by_thread.map(|(key, cost)| (*key, cost)))
     }
 
     fn calls_mut(&mut self) -> impl Iterator<Item = ((ThreadSerial, StackId), &mut Cost)> {
@@ -100,18 +101,22 @@ impl Sums {
 
 /// The costs of the calls of all threads.
 #[derive(Debug)]
-pub struct CallSums(Sums);
+pub struct CallSums {
+    sums: Sums,
+    /// The `over=` of the session.
+    over: Option<Duration>,
+}
 
 impl CallSums {
     /// Returns the section of CPU times without its rows.
     pub fn head(&self) -> CpuTimes {
-        let total = self.0.calls().map(|(_, cost)| cost.time).sum();
-        CpuTimes { at: Some(Time::now()), total: Duration::from_nanos(total), rows: Vec::new() }
+        let total = Duration::from_nanos(self.sums.calls().map(|(_, cost)| cost.time).sum());
+        CpuTimes { at: Some(Time::now()), total, over: self.over, rows: Vec::new() }
     }
 
     /// Returns the rows, in no order.
     pub fn rows(&self) -> impl Iterator<Item = StackTime> {
-        self.0.calls().map(|((thread, stack), cost)| StackTime {
+        self.sums.calls().map(|((thread, stack), cost)| StackTime {
             thread,
             stack,
             own: Duration::from_nanos(cost.time),
@@ -313,7 +318,7 @@ impl Session {
             };
             cost.time = all.saturating_sub(before.unwrap_or(0));
         }
-        CallSums(sums)
+        CallSums { sums, over: self.options.over }
     }
 
     /// Returns the section of `cpu=old`.

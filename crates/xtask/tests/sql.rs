@@ -323,7 +323,7 @@ fn calls(stacks: &[(&[Place], u64)]) -> std::io::Result<Vec<u8>> {
         rows.push(CpuTime { trace: trace(&mut profile, places), own, calls });
     }
     let total = own * rows.len() as u32;
-    profile.sections = vec![CpuTimes { at: Some(FIRST), total, rows }.into()];
+    profile.sections = vec![CpuTimes { at: Some(FIRST), total, over: None, rows }.into()];
     let mut text = Vec::new();
     {
         let mut writer = TextWriter::new(&mut text, &profile)?;

@@ -33,6 +33,7 @@ const OUTPUT: &str = "Output";
     jvmpi record -o - --format collapsed --pid 4711 -d 1m\n  \
     jvmpi record --heap -o profile.html -- java -jar app.jar\n  \
     jvmpi record --push pyroscope+http://localhost:4040 -- java -jar app.jar\n  \
+    jvmpi record --calls --over 10ms --include 'com.example.*' --pid Tomcat -d 1m\n  \
     jvmpi record --calls --setting 'exclude=java.*' -o calls.html -- ./gradlew run")]
 #[command(override_usage = "jvmpi record [OPTIONS] -- PROGRAM...\n       \
                             jvmpi record [OPTIONS] --pid PID")]
@@ -52,6 +53,12 @@ pub struct Arguments {
     /// Count the calls of each method and measure their time; slows the program down
     #[arg(long, help_heading = WHAT)]
     pub calls: bool,
+    /// Keep only the calls that took at least this elapsed time, each with its stack and thread
+    #[arg(long, value_name = "TIME", requires = "calls", value_parser = units::milliseconds, help_heading = WHAT)]
+    pub over: Option<u32>,
+    /// Count and measure only the calls of these classes, such as com.example.*; the others stay fast
+    #[arg(long, value_name = "CLASSES", requires = "calls", help_heading = WHAT)]
+    pub include: Option<String>,
     /// Record where threads wait for monitors and locks; with --pid, only for monitors
     #[arg(long, help_heading = WHAT)]
     pub locks: bool,
@@ -157,7 +164,8 @@ impl Arguments {
     /// with others, and gets the user's alone.
     pub fn settings(&self) -> Vec<String> {
         let of_locks = (self.locks && self.pid.is_none()).then(|| "park=monitor".to_owned());
-        of_locks.into_iter().chain(self.settings.iter().cloned()).collect()
+        let of_calls = self.include.as_ref().map(|classes| format!("include={classes}"));
+        of_locks.into_iter().chain(of_calls).chain(self.settings.iter().cloned()).collect()
     }
 
     /// Returns the interval between two samples, if threads are sampled.
@@ -180,7 +188,8 @@ impl Arguments {
         let monitor = self.locks.then_some("monitor=y");
         let format = self.format();
         // A page shows all threads together, and each.
-        let threads = if self.threads || matches!(format, Some(Format::Html)) { "y" } else { "n" };
+        let by_thread = self.threads || self.over.is_some();
+        let threads = if by_thread || matches!(format, Some(Format::Html)) { "y" } else { "n" };
         let mut options: Vec<String> =
             [cpu, heap, live, monitor].into_iter().flatten().map(str::to_owned).collect();
         let lists_calls = self.calls && matches!(format, Some(Format::Text | Format::Binary));
@@ -192,6 +201,7 @@ impl Arguments {
         let alloc_depth = self.depth.unwrap_or(alloc_depth);
         options.push(format!("interval={},depth={depth},allocdepth={alloc_depth}", self.interval));
         options.push(format!("thread={threads},cutoff=0,verbose=n"));
+        options.extend(self.over.map(|milliseconds| format!("over={milliseconds}")));
         options.extend(self.heap.then(|| "hold=y".into()));
         options.join(",")
     }

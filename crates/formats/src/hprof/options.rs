@@ -34,6 +34,8 @@ pub struct Options {
     pub live: bool,
     /// `contexts=`: the maximum number of stacks that `cpu=times` distinguishes.
     pub contexts: u32,
+    /// `over=`: the elapsed time that a call must take to count in `cpu=times`; None if all calls count, by CPU time.
+    pub over: Option<Duration>,
     /// `interval=`: how long the sampler waits from one look to the next.
     pub interval: Duration,
     /// `cutoff=`: what has a smaller share is left out.
@@ -159,6 +161,8 @@ sample=<bytes>         report one object per so many  all objects
 live=y|n               sites have only the objects    n
                        that survive a last collection
 contexts=<number>      limit of stacks for cpu=times  1000000
+over=<ms>              cpu=times has only calls that  all calls
+                       took so long, elapsed time
 interval=<ms>          sample interval in ms          10
 cutoff=<value>         output cutoff point            0.0001
 lineno=y|n             line number in traces?         y
@@ -253,6 +257,7 @@ impl Default for Options {
             sample: None,
             live: false,
             contexts: CONTEXTS,
+            over: None,
             interval: Duration::from_millis(10),
             cutoff: 0.0001,
             lines: true,
@@ -333,6 +338,7 @@ impl Given {
             "sample" => options.sample = Some(sample(value)?),
             "live" => options.live = yes()?,
             "contexts" => options.contexts = decimal(name, value, 0)?.min(CONTEXTS * 100),
+            "over" => options.over = Some(Duration::from_millis(decimal(name, value, 1)?.into())),
             "interval" => {
                 options.interval = Duration::from_millis(decimal(name, value, 1)?.into());
             }
@@ -382,6 +388,9 @@ impl Given {
             if asked && (heap_dump || !sites) {
                 return Err(format!("{option} needs heap=sites"));
             }
+        }
+        if self.options.over.is_some() && cpu != Some(Cpu::Times) {
+            return Err("over= needs cpu=times".to_owned());
         }
         let is_binary = format == Format::Binary;
         if is_binary && monitor {
@@ -511,6 +520,7 @@ mod tests {
                 sample: NonZeroU32::new(3 << 10),
                 live: true,
                 contexts: 1,
+                over: None,
                 interval: Duration::from_millis(1),
                 cutoff: 0.0,
                 lines: false,
@@ -528,6 +538,7 @@ mod tests {
             let options = run(text);
             assert_eq!((options.sites, options.heap_dump), (sites, dump), "{text}");
         }
+        assert_eq!(run("cpu=times,over=10").over, Some(Duration::from_millis(10)));
         for (text, bytes) in [("1024", 1024), ("512k", 512 << 10), ("1024m", 1 << 30)] {
             let options = run(&format!("heap=sites,sample={text}"));
             assert_eq!(options.sample, NonZeroU32::new(bytes), "{text}");
@@ -639,6 +650,7 @@ mod tests {
             ("net=a:1,file=b", "file or net options should only appear once"),
             ("heap=all,file=x.svg", "a heap dump cannot be written in .svg: choose text"),
             ("heap=all,sample=1m", "sample= needs heap=sites"),
+            ("cpu=samples,over=10", "over= needs cpu=times"),
             ("cpu=samples,sample=1m", "sample= needs heap=sites"),
             ("heap=dump,live=y", "live=y needs heap=sites"),
             ("file=x.html", "file=x.html is made by 'jvmpi report FILE'"),

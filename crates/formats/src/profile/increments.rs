@@ -63,6 +63,7 @@ impl Increments {
                 }
                 Section::CpuTimes(section) => {
                     times.at = section.at.or(times.at);
+                    times.over = section.over;
                     for row in &section.rows {
                         let total = totals.entry(Row::Time(row.trace)).or_default();
                         total.add(nanoseconds(row.own), 0);

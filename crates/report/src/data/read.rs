@@ -209,7 +209,7 @@ impl Reader<'_> {
             rows.push(CpuTime { trace, own: Duration::from_micros(*time), calls });
         }
         let total = Duration::from_micros(*own.total.first()?);
-        self.profile.sections.push(CpuTimes { at: None, total, rows }.into());
+        self.profile.sections.push(CpuTimes { total, rows, ..CpuTimes::default() }.into());
         Some(())
     }
 

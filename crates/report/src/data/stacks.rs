@@ -227,8 +227,14 @@ fn sampled(
 }
 
 fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
-    let measures =
-        [("cpu-time", "CPU time", Unit::Microseconds), ("calls", "Method calls", Unit::Count)];
+    let are_long =
+        profiles.iter().flat_map(|profile| profile.cpu_times()).any(|of| of.over.is_some());
+    let [time, calls] = if are_long {
+        ["Elapsed time of long calls", "Long calls"]
+    } else {
+        ["CPU time", "Method calls"]
+    };
+    let measures = [("cpu-time", time, Unit::Microseconds), ("calls", calls, Unit::Count)];
     let mut table = Growing::new("times", &measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
         // A section has the times since the previous one, but the calls since the VM started.

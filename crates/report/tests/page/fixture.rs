@@ -135,7 +135,7 @@ pub fn profile(times: u64) -> Profile {
 
     let time = |trace, own, calls| CpuTime { trace, own: Duration::from_millis(own), calls };
     let rows = vec![time(at_work, 3000, 7), time(at_hash, 1500, 12_345)];
-    made.section(CpuTimes { total: Duration::from_millis(5000), rows, at: None });
+    made.section(CpuTimes { total: Duration::from_millis(5000), rows, ..CpuTimes::default() });
 
     let order = made.class("app.Order", 0x100);
     let strings = made.class("java.lang.String", 0x200);

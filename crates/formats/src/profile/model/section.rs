@@ -176,6 +176,9 @@ pub struct CpuTimes {
     pub at: Option<Time>,
     /// The time of all traces, also of those that were cut off.
     pub total: Duration,
+    /// If only calls count that took at least this elapsed time: the times are elapsed times then, and the time of a
+    /// call includes that of shorter calls in it.
+    pub over: Option<Duration>,
     /// The traces, longest first.
     #[serde(skip)]
     pub rows: Vec<CpuTime>,

@@ -210,8 +210,8 @@ impl<W: Write> Writer for StreamWriter<W> {
         rows: &mut dyn Iterator<Item = StackTime>,
     ) -> io::Result<bool> {
         self.traces(profile)?;
-        let (at, total) = (times.at, times.total);
-        let head = Section::CpuTimes(CpuTimes { at, total, rows: Vec::new() });
+        let CpuTimes { at, total, over, .. } = *times;
+        let head = Section::CpuTimes(CpuTimes { at, total, over, rows: Vec::new() });
         self.send(&Message::Section(Cow::Owned(head)))?;
         for row in rows {
             self.row(Row::StackTime(row))?;

@@ -320,7 +320,7 @@ impl Reader<'_> {
     fn cpu_times(&mut self, mut words: Words<'_>) -> Result<Option<()>, Error> {
         let Some((total, at)) = total(&mut words, "(total = ", ") ") else { return Ok(None) };
         let total = Duration::from_millis(total);
-        let mut times = CpuTimes { at, total, rows: Vec::new() };
+        let mut times = CpuTimes { at, total, ..CpuTimes::default() };
         let read = self.rows("CPU TIME (ms) END", |_, line| {
             let (part, calls, trace, _) = ranked(line)?;
             let own = share(total, part)?;
