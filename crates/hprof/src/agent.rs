@@ -374,20 +374,21 @@ impl Agent for Hprof {
     fn method_entry(&self, jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
         if let Some(mut own) = self.own(jvmpi) {
             let Own { calls, clock, session, .. } = &mut *own;
-            let Options { depth, contexts, over, .. } = session.options;
+            let Options { depth, contexts, .. } = session.options;
             let resolve = |call| {
                 lock(&self.shared.known).stack_of_call(call, depth.into(), contexts as usize)
             };
-            calls.enter(method.as_usize(), || clock.now(|| time_of_calls(jvmpi, over)), resolve);
+            let ask = || time_of_calls(jvmpi, session.options.over);
+            calls.enter(method.as_usize(), || clock.now(ask), resolve);
         }
     }
 
     #[inline]
     fn method_exit(&self, jvmpi: &mut MultiThreaded<'_>, method: MethodId) {
         if let Some(mut own) = self.own(jvmpi) {
-            let over = own.session.options.over;
-            let now = own.clock.now(|| time_of_calls(jvmpi, over));
-            own.calls.leave(method.as_usize(), now);
+            let Own { calls, clock, session, .. } = &mut *own;
+            let now = clock.now(|| time_of_calls(jvmpi, session.options.over));
+            calls.leave(method.as_usize(), now);
         }
     }
 
