@@ -13,6 +13,9 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The name that stands for standard output.
+pub const STANDARD_OUTPUT: &str = "-";
+
 /// The output made of a profile.
 #[derive(Clone, Copy)]
 pub struct Output {
@@ -100,7 +103,7 @@ pub fn format_of(path: &Path, named: Option<&str>) -> Result<Format, String> {
     match named {
         Some(ending) => Format::of_path(Path::new(&format!("-.{ending}")))
             .map_err(|_| format!("--format {ending}: unknown format; see --help")),
-        None if path == Path::new("-") => {
+        None if path == Path::new(STANDARD_OUTPUT) => {
             Err("- selects no format: add --format, as in --format collapsed".into())
         }
         None => Format::of_path(path).map_err(|error| error.to_string()),
@@ -130,7 +133,7 @@ impl NewFile {
     /// Returns one line if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, String> {
         let create = || {
-            let (place, _unfinished, file) = if path == Path::new("-") {
+            let (place, _unfinished, file) = if path == Path::new(STANDARD_OUTPUT) {
                 if was_closed() {
                     return Err(io::Error::other("standard output is closed"));
                 }

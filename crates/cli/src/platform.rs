@@ -1,4 +1,4 @@
-//! What only Linux has, apart from `/proc/PID`, which the module `process` reads.
+//! Parts that only Linux has, apart from `/proc/PID`, which the module `process` reads.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the events of a thread need to take the short cut.
+//! The data that the events of a thread need to take the short cut.
 
 use super::agents::{Agent, Handler, OnlyListener};
 use super::calls::{self, CallsOfAgent, OpenCalls};

@@ -14,9 +14,6 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The name that stands for standard output.
-const STANDARD_OUTPUT: &str = "-";
-
 /// The files that are to be written.
 pub struct Files {
     /// The first of them.
@@ -36,7 +33,7 @@ impl Files {
     pub fn create(arguments: &Arguments) -> Result<Self, String> {
         let path = arguments.output();
         let format = output::format_of(&path, arguments.format.as_deref())?;
-        if path == Path::new(STANDARD_OUTPUT) && arguments.heap && format != Format::Html {
+        if path == Path::new(output::STANDARD_OUTPUT) && arguments.heap && format != Format::Html {
             return Err(
                 "--heap has a file of its own: name one with -o, or use --format html".into()
             );
@@ -54,7 +51,7 @@ impl Files {
 
     /// Returns true if the profile goes to standard output.
     pub fn is_standard_output(&self) -> bool {
-        self.path == Path::new(STANDARD_OUTPUT)
+        self.path == Path::new(output::STANDARD_OUTPUT)
     }
 
     /// Replaces the file of a JVM by what it has sent, if it has recorded anything, so that there is a file if this

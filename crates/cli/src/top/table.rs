@@ -39,7 +39,7 @@ struct Row {
 /// The rows that the user wants to see.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// What a row is.
+    /// The things that rows stand for.
     pub of: Of,
     /// True for the order by total time, false for the order by own time.
     pub by_total: bool,
@@ -49,7 +49,7 @@ pub struct View {
     pub above: usize,
 }
 
-/// What a row is.
+/// The things that rows can stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Of {
     #[default]
@@ -58,7 +58,7 @@ pub enum Of {
     Threads,
 }
 
-/// What distinguishes rows: the name as it is shown, and the descriptor of the method, which is shown if there are others
+/// Distinguishes rows: the name as it is shown, and the descriptor of the method, which is shown if there are others
 /// of the same name.
 type Key<'a> = (String, &'a str);
 

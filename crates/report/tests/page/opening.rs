@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use jvmpi_formats::profile::File;
+use jvmpi_formats::profile::{File, Profile};
 use jvmpi_report::Input;
 
 use crate::chromium::Browser;
@@ -48,6 +48,11 @@ pub fn open_comparison(browser: &mut Browser) {
             },
         ],
     );
+}
+
+/// Opens the page of one profile without a heap.
+pub fn open_profile(browser: &mut Browser, profile: &Profile) {
+    open(browser, &[Input { name: "a", profile, heap: None, problem: None, recording: None }]);
 }
 
 pub fn open(browser: &mut Browser, inputs: &[Input<'_>]) {

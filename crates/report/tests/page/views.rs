@@ -6,7 +6,7 @@ use jvmpi_report::{Input, Recording};
 use std::time::Duration;
 
 use crate::fixture::{self, HOSTILE};
-use crate::opening::{open, open_as, open_comparison, open_file, open_single};
+use crate::opening::{open, open_as, open_comparison, open_file, open_profile, open_single};
 
 type Case = (&'static str, fn(&mut Browser));
 
@@ -61,8 +61,7 @@ fn names(browser: &mut Browser) -> Vec<String> {
 
 fn map_zooms_by_keys(browser: &mut Browser) {
     let profile = fixture::fine_times();
-    let input = Input { name: "a", profile: &profile, heap: None, problem: None, recording: None };
-    open(browser, &[input]);
+    open_profile(browser, &profile);
     browser.go("#/flame");
     assert!(browser.text("main .heat .settings").contains("0–20 s, 100 ms in a column"));
     browser.evaluate("document.querySelector('.map').focus()");
@@ -80,8 +79,7 @@ fn map_zooms_by_keys(browser: &mut Browser) {
 
 fn stacks_are_shown_in_order_of_time(browser: &mut Browser) {
     let profile = fixture::over_time();
-    let input = Input { name: "a", profile: &profile, heap: None, problem: None, recording: None };
-    open(browser, &[input]);
+    open_profile(browser, &profile);
     browser.go("#/time");
     assert_eq!(names(browser)[0], "all");
     let places = "[...document.querySelectorAll('.frame[aria-level=\"2\"]')]
@@ -238,8 +236,7 @@ fn overview_begins_with_a_sentence(browser: &mut Browser) {
 
 fn idle_jvm_threads_are_left_out(browser: &mut Browser) {
     let profile = fixture::idle();
-    let input = Input { name: "a", profile: &profile, heap: None, problem: None, recording: None };
-    open(browser, &[input]);
+    open_profile(browser, &profile);
     assert_eq!(
         browser.text(".summary"),
         "The threads of your program were running for 30 samples; 100.0 % in Main.work."
@@ -254,8 +251,7 @@ fn idle_jvm_threads_are_left_out(browser: &mut Browser) {
 
 fn range_of_time_limits_what_is_shown(browser: &mut Browser) {
     let profile = fixture::over_time();
-    let input = Input { name: "a", profile: &profile, heap: None, problem: None, recording: None };
-    open(browser, &[input]);
+    open_profile(browser, &profile);
     let states = browser.text("main .card");
     assert!(states.starts_with("Time by thread state[running]190"), "{states}");
     browser.go("#/methods");
@@ -365,8 +361,7 @@ fn hidden_jdk_frames_belong_to_their_callers(browser: &mut Browser) {
 
 fn lock_is_entered_outside_its_package(browser: &mut Browser) {
     let profile = fixture::locks();
-    let input = Input { name: "a", profile: &profile, heap: None, problem: None, recording: None };
-    open(browser, &[input]);
+    open_profile(browser, &profile);
     browser.go("#/monitors");
     assert_eq!(browser.rows("main table")[0].last().unwrap(), "app.Main.enter Source.java:7");
     browser.click_link("main tbody a");
