@@ -16,6 +16,7 @@ use compat_tests::jdk::Gc;
 use compat_tests::machine::Machine;
 use compat_tests::report::Report;
 use compat_tests::run::{Outcome, Running, Vm};
+use compat_tests::tool::copy_program;
 use compat_tests::{build, hung, text};
 use flate2::read::GzDecoder;
 use jvmpi_formats::profile::heap::{Instance, Record};
@@ -165,7 +166,7 @@ fn names_the_owner(pid: &str) -> Result<(), String> {
     let directory = std::env::temp_dir().join(format!("jvmpi-user-{}", std::process::id()));
     fs::create_dir_all(&directory).map_err(|e| e.to_string())?;
     let command = directory.join("jvmpi");
-    fs::copy(build::command()?, &command).map_err(|e| e.to_string())?;
+    copy_program(&build::command()?, &command)?;
     let mut jvmpi = Command::new(&command);
     jvmpi.args(["run", "--pid", pid, "foo"]).current_dir("/").uid(NOBODY).gid(NOBODY);
     let output = hung::output(&mut jvmpi, None);

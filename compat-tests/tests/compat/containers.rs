@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use compat_tests::run::Vm;
+use compat_tests::tool::copy_program;
 use compat_tests::{build, hung, text};
 
 use crate::cases;
@@ -125,7 +126,7 @@ fn new_root(vm: &Vm<'_>, name: &str, files: &[&Path]) -> Result<PathBuf, String>
     for path in paths.filter(|path| !path.ends_with(':')) {
         let copy = root.join(path);
         fs::create_dir_all(copy.parent().unwrap_or(&root)).map_err(error)?;
-        fs::copy(Path::new("/").join(path), &copy).map_err(error)?;
+        copy_program(&Path::new("/").join(path), &copy)?;
     }
     Ok(root)
 }

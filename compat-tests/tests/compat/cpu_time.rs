@@ -187,10 +187,9 @@ fn replaced_clock_functions_have_no_effect_but_errors_are_reported(
     };
     let recorded = record(1_500, &[])?;
     recorded.shows(&[])?;
-    // The program's own times of threads are changed.
-    let (all, shown) = (recorded.millis(""), recorded.millis(BURN.1));
-    let is_most = shown > all / 2.0;
-    ensure!(is_most, "{shown} of {all} ms in the profile");
+    // The program's own times of threads are set back, but not the differences by which it computes this long.
+    let shown = recorded.millis(BURN.1);
+    ensure!((1_350.0..1_650.0).contains(&shown), "{shown} ms in the profile");
 
     let recorded = record(500, &["REFUSE_CLOCKS=1"])?;
     equal("time", recorded.millis("CpuShares") as i64, 0)?;

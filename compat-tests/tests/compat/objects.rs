@@ -162,8 +162,9 @@ fn many_requests(vm: &Vm<'_>) -> Result<(), String> {
         let outcome = java.run()?;
         outcome.checks(&["made-up IDs", "many in a heap dump", "many told", "many dumped"])?;
         outcome.checks(&["value after a change", "one that is new", "one that is gone"])?;
+        // A walk for each request would cost as much as 10,000 dumps.
         for cost in outcome.report().lines("cost") {
-            ensure!(cost.int("dumps")? < 100, "{cost}");
+            ensure!(cost.int("dumps")? < 1_000, "{cost}");
         }
     }
     Ok(())
