@@ -310,18 +310,22 @@ impl<W: Write> BinaryWriter<W> {
         profile: &Profile,
         records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut length = 0;
+        let (mut length, mut head) = (0, Vec::new());
+        let mut measure = |record: &Record<'_>| {
+            head.clear();
+            encode(&mut head, profile, record)?;
+            length += head.len() as u64 + tail(record, u64::MAX).length();
+            Ok(())
+        };
         records(&mut |record| {
             // Writes the classes that are added, which precede the dump.
             self.with_array_class(profile, record)?;
-            length += encoded_length(record);
-            Ok(())
+            measure(record)
         })?;
         let added = self.added_records(profile);
-        length += added.iter().map(encoded_length).sum::<u64>();
+        added.iter().try_for_each(measure)?;
         self.header(tag::HEAP_DUMP, length)?;
         let mut left = length;
-        let mut head = Vec::new();
         let mut write = |record: &Record<'_>| {
             let record = self.with_array_class(profile, record)?;
             head.clear();
@@ -643,34 +647,6 @@ impl Tail<'_> {
         }
         nulls(out, end - written)
     }
-}
-
-/// Returns the length of a record in bytes, including its tail.
-fn encoded_length(record: &Record<'_>) -> u64 {
-    let head = match record {
-        Record::Root(root) => {
-            1 + ID
-                + match root.kind {
-                    RootKind::Unknown | RootKind::StickyClass { .. } | RootKind::MonitorUsed => 0,
-                    RootKind::JniGlobal { .. } => ID,
-                    RootKind::JniLocal(_)
-                    | RootKind::JavaFrame(_)
-                    | RootKind::ThreadObject { .. } => 8,
-                    RootKind::NativeStack(_) | RootKind::ThreadBlock(_) => 4,
-                }
-        }
-        Record::Class(class) => {
-            let typed = |value: Value| 1 + value.of_type().width_with(ID);
-            let constants = class.constants.iter().map(|constant| 2 + typed(constant.value));
-            let statics = class.statics.iter().map(|field| ID + typed(field.value));
-            let fields = class.fields.len() * (ID + 1);
-            1 + 7 * ID + 4 + 4 + 6 + constants.sum::<usize>() + statics.sum::<usize>() + fields
-        }
-        Record::Instance(instance) => 1 + 2 * ID + 4 + 4 + values_length(instance),
-        Record::Objects(_) => 1 + 2 * ID + 4 + 4,
-        Record::Primitives(_) => 1 + ID + 4 + 4 + 1,
-    };
-    head as u64 + tail(record, u64::MAX).length()
 }
 
 fn values_length(instance: &Instance<'_>) -> usize {
