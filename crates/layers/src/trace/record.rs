@@ -1,13 +1,13 @@
 //! The layer that records.
 //!
 //! Each thread writes into memory of its own ([`thread_buffer`](crate::trace::thread_buffer)), without a lock, a
-//! system call or an allocation. A full buffer goes through a [queue](Shared) to a thread that writes the file.
+//! system call or an allocation. A full buffer goes through a [queue](Shared::push) to a thread that writes the file.
 //! If events come faster than they can be written, their threads wait.
 
 use crate::layer::{Layer, Neighbours, SLOTS, Slots};
 use crate::trace::file;
 use crate::trace::functions::{self, Details, Function, JNIEnv_and_result, ThreadFunction, Word};
-use crate::trace::shared::{Shared, lock};
+use crate::trace::shared::{self, Message, Shared, lock};
 use crate::trace::thread_buffer::ThreadBuffer;
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
 use jvmpi_formats::planted::{find, for_the_owner, open_to_write};
@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
@@ -61,8 +62,8 @@ impl Recording {
     }
 
     /// The thread that writes.
-    fn write(&self, mut file: File) {
-        let error = self.shared.write(&mut file, || self.flush(false));
+    fn write(&self, messages: &Receiver<Message>, mut file: File) {
+        let error = shared::write(messages, &mut file, || self.flush(false));
         let removed = if remove(&self.path, &file) { "; the file is removed" } else { "" };
         log::error!("cannot record in {}: {error}{removed}", self.path.display());
     }
@@ -122,14 +123,15 @@ impl Recorder {
                 path.display()
             ));
         }
+        let (shared, messages) = Shared::new();
         let recording = Arc::new(Recording {
-            shared: Shared::default(),
+            shared,
             threads: AtomicU32::new(0),
             path: path.clone(),
             buffers: Mutex::new(Vec::new()),
         });
         create(&path, about)
-            .and_then(|file| spawn_writer(recording.clone(), file))
+            .and_then(|file| spawn_writer(recording.clone(), messages, file))
             .map_err(|error| format!("cannot record in {}: {error}", path.display()))?;
         if recordings.is_empty() {
             // SAFETY: the function may be called at any time. That it cannot be registered has no other
@@ -266,14 +268,18 @@ fn remove(path: &Path, file: &File) -> bool {
 }
 
 /// Starts the thread that writes. Signals are for the threads of the program and the VM.
-fn spawn_writer(recording: Arc<Recording>, file: File) -> std::io::Result<()> {
+fn spawn_writer(
+    recording: Arc<Recording>,
+    messages: Receiver<Message>,
+    file: File,
+) -> std::io::Result<()> {
     // SAFETY: the sets are ours to fill, and the thread's mask is as it was in the end.
     unsafe {
         let (mut all, mut before) = (mem::zeroed(), mem::zeroed());
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let thread = thread::Builder::new().name("jvmpi trace".into());
-        let spawned = thread.spawn(move || recording.write(file));
+        let spawned = thread.spawn(move || recording.write(&messages, file));
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
         spawned.map(drop)
     }

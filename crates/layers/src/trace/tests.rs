@@ -477,7 +477,7 @@ fn records_that_come_faster_than_they_are_written_wait() {
     // SAFETY: the descriptor is open; from here on, reading waits for the writer.
     assert_eq!(unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, 0) }, 0);
     // Nearly twice what the queue takes.
-    let all = 15_000_000_u64;
+    let all = 8_000_000_u64;
     let sent = AtomicU64::new(0);
     let mut bytes = Vec::new();
     thread::scope(|scope| {
@@ -491,7 +491,7 @@ fn records_that_come_faster_than_they_are_written_wait() {
             send(below, &mut event(JVMPI_EVENT_JVM_SHUT_DOWN));
         });
         // The queue has room for these.
-        while sent.load(Ordering::Relaxed) < 8_000_000 {
+        while sent.load(Ordering::Relaxed) < 4_000_000 {
             thread::yield_now();
         }
         let mut piece = vec![0; 1 << 20];

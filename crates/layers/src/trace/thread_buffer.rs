@@ -392,9 +392,10 @@ impl ThreadBuffer {
             let header = self.header(handed, used - handed.bytes);
             // SAFETY: what is used is not written to any more, until the thread itself begins anew.
             let bytes = unsafe { &(&*self.bytes.get())[handed.bytes..used] };
-            shared.push(&header, &[bytes], waits);
-            handed.bytes = used;
-            handed.header.flags = 0;
+            if shared.push(&header, &[bytes], waits) {
+                handed.bytes = used;
+                handed.header.flags = 0;
+            }
         }
     }
 
