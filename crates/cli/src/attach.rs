@@ -8,6 +8,8 @@ use crate::answer::{is_starting, understand, understand_dump};
 use crate::directory::Directory;
 use crate::process::{Process, without_version};
 use crate::waiting::Waiting;
+use rustix::fs::OFlags;
+use rustix::process::Signal;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -279,7 +281,7 @@ impl<'a> View<'a> {
         }
         let file = File::open(library).and_then(|file| Ok((identity(file.metadata()?), file)));
         let (own, file) = file.map_err(|error| format!("{}: {error}", library.display()))?;
-        let seen = self.root.in_root(library, libc::O_PATH).and_then(|file| file.metadata());
+        let seen = self.root.in_root(library, OFlags::PATH).and_then(|file| file.metadata());
         let is_seen = seen.is_ok_and(|seen| identity(seen) == own);
         Ok(Source::File { path: library.to_owned(), file, is_seen })
     }
@@ -287,7 +289,7 @@ impl<'a> View<'a> {
     /// Returns true if the JVM finds this directory under the same path, and a path in it is not too long for an
     /// argument.
     fn sees(&self, directory: &Path) -> bool {
-        let seen = self.root.in_root(directory, libc::O_PATH).and_then(|file| file.metadata());
+        let seen = self.root.in_root(directory, OFlags::PATH).and_then(|file| file.metadata());
         let is_seen = || Some(identity(seen.ok()?) == identity(fs::metadata(directory).ok()?));
         directory.as_os_str().len() + DUMP.len() < LONGEST && is_seen() == Some(true)
     }
@@ -348,7 +350,7 @@ impl<'a> View<'a> {
         // A stopped JVM would print a thread dump when it continues: no command waits for the socket by then.
         not_stopped(process)?;
         let _request = Request::make(self)?;
-        process.signal(libc::SIGQUIT)?;
+        process.signal(Signal::QUIT)?;
         let mut patience = process.patience(PATIENCE);
         loop {
             if let Ok(stream) = self.connection(waiting)? {

@@ -8,11 +8,12 @@
 use crate::process::Process;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::{SECRET, SECRET_LENGTH};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -279,10 +280,7 @@ fn in_network_of(process: &Path) -> io::Result<TcpListener> {
     let namespace = File::open(process.join("ns/net"))?;
     // Only the thread that has entered the other network is in it.
     let bind = move || {
-        // SAFETY: the descriptor is that of an open file, which the kernel examines.
-        if unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
         TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
     };
     thread::spawn(bind).join().unwrap_or_else(|_| Err(io::Error::other("the thread panicked")))

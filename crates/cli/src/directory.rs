@@ -3,13 +3,15 @@
 //! A path there may lead anywhere, because its owner can put a symbolic link at any place of it at any time. So
 //! nothing here is found by a path from this process's own root, and nothing is created through a link.
 
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, unlinkat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
 use std::env;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
@@ -18,8 +20,8 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub struct Directory(OwnedFd);
 
-/// Only what needs no permission to read.
-const PATH_ONLY: libc::c_int = libc::O_PATH | libc::O_CLOEXEC;
+/// The flags that open a directory without the permission to read it.
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl Directory {
     /// Opens a directory of this process's own, or one that the kernel names, such as `/proc/PID/root`.
@@ -27,7 +29,7 @@ impl Directory {
     /// # Errors
     /// Returns the error of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
-        open_at(libc::AT_FDCWD, path.as_os_str(), PATH_ONLY | libc::O_DIRECTORY, 0).map(Self)
+        Ok(Self(openat(CWD, path, DIRECTORY, Mode::empty())?))
     }
 
     /// Opens a directory as seen by processes that have this one as `/`.
@@ -35,7 +37,7 @@ impl Directory {
     /// # Errors
     /// Returns the error of the system.
     pub fn directory_in_root(&self, path: &Path) -> io::Result<Self> {
-        self.in_root(path, PATH_ONLY | libc::O_DIRECTORY).map(|file| Self(file.into()))
+        self.in_root(path, DIRECTORY).map(|file| Self(file.into()))
     }
 
     /// Opens the file that processes with this directory as `/` find under this path. Links are followed as in those
@@ -43,13 +45,14 @@ impl Directory {
     ///
     /// # Errors
     /// Returns the error of the system. Without `openat2`, links in the path are an error.
-    pub fn in_root(&self, path: &Path, flags: libc::c_int) -> io::Result<File> {
-        let opened = self.openat2(path, flags).or_else(|error| match error.raw_os_error() {
+    pub fn in_root(&self, path: &Path, flags: OFlags) -> io::Result<File> {
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        match openat2(&self.0, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            Ok(opened) => Ok(opened.into()),
             // Before Linux 5.6, or forbidden by a filter that does not know it.
-            Some(libc::ENOSYS | libc::EPERM) => self.without_links(path, flags),
-            _ => Err(error),
-        });
-        opened.map(File::from)
+            Err(Errno::NOSYS | Errno::PERM) => self.without_links(path, flags),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Opens a regular file for reading, found as by [`Self::in_root`]. Files of other kinds are refused: opening a
@@ -58,7 +61,7 @@ impl Directory {
     /// # Errors
     /// Returns the error of the system, or an error if it is not a regular file.
     pub fn file_in_root(&self, path: &Path) -> io::Result<File> {
-        let found = self.in_root(path, libc::O_PATH)?;
+        let found = self.in_root(path, OFlags::PATH)?;
         if !found.metadata()?.is_file() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -66,38 +69,18 @@ impl Directory {
         File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))
     }
 
-    fn openat2(&self, path: &Path, flags: libc::c_int) -> io::Result<OwnedFd> {
-        let path = CString::new(path.as_os_str().as_bytes())?;
-        // SAFETY: all bits zero are valid for numbers.
-        let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-        how.flags = u64::from((flags | libc::O_CLOEXEC).unsigned_abs());
-        how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
-        // SAFETY: the path ends with NUL, and `how` has the length that the call gets.
-        let number = unsafe {
-            libc::syscall(
-                libc::SYS_openat2,
-                self.0.as_raw_fd(),
-                path.as_ptr(),
-                &raw const how,
-                size_of::<libc::open_how>(),
-            )
-        };
-        // The call returns an int.
-        owned(number as RawFd)
-    }
-
-    fn without_links(&self, path: &Path, flags: libc::c_int) -> io::Result<OwnedFd> {
+    fn without_links(&self, path: &Path, flags: OFlags) -> io::Result<File> {
         let mut parts = path.components().filter(|part| *part != Component::RootDir).peekable();
-        let mut found = open_at(self.0.as_raw_fd(), OsStr::new("."), PATH_ONLY, 0)?;
+        let mut found = openat(&self.0, ".", DIRECTORY, Mode::empty())?;
         while let Some(part) = parts.next() {
             let Component::Normal(name) = part else {
                 return Err(io::ErrorKind::InvalidInput.into());
             };
-            let is_last = parts.peek().is_none();
-            let flags = if is_last { flags } else { PATH_ONLY | libc::O_DIRECTORY };
-            found = open_at(found.as_raw_fd(), name, flags | libc::O_NOFOLLOW, 0)?;
+            let flags = if parts.peek().is_none() { flags } else { DIRECTORY };
+            let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            found = openat(&found, name, flags, Mode::empty())?;
         }
-        Ok(found)
+        Ok(found.into())
     }
 
     /// Opens the file of this name for its metadata only; a link is not followed.
@@ -105,8 +88,8 @@ impl Directory {
     /// # Errors
     /// Returns the error of the system.
     pub fn entry(&self, name: &str) -> io::Result<File> {
-        let flags = PATH_ONLY | libc::O_NOFOLLOW;
-        open_at(self.0.as_raw_fd(), OsStr::new(name), flags, 0).map(File::from)
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.0, name, flags, Mode::empty())?.into())
     }
 
     /// Creates a file, for its owner alone.
@@ -114,8 +97,9 @@ impl Directory {
     /// # Errors
     /// Returns the error of the system. It is an error if the name exists already, for example as a link.
     pub fn create(&self, name: &OsStr) -> io::Result<File> {
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
-        open_at(self.0.as_raw_fd(), name, flags, 0o600).map(File::from)
+        let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let flags = new | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
     /// Creates a directory whose name begins with `prefix`, for its owner alone. Returns the directory and its name.
@@ -125,14 +109,9 @@ impl Directory {
     pub fn create_directory(&self, prefix: &str) -> io::Result<(Self, PathBuf)> {
         // The hasher has a random seed, so no other user can create all possible names in advance.
         let name = format!("{prefix}{:016x}", RandomState::new().build_hasher().finish());
-        let c_name = CString::new(name.as_str())?;
-        // SAFETY: the name ends with NUL.
-        if unsafe { libc::mkdirat(self.0.as_raw_fd(), c_name.as_ptr(), 0o700) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        mkdirat(&self.0, &name, Mode::RWXU)?;
         // A user who may rename files in this directory can put another in its place, but no link.
-        let flags = PATH_ONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
-        let created = open_at(self.0.as_raw_fd(), OsStr::new(&name), flags, 0)?;
+        let created = openat(&self.0, &name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
         Ok((Self(created), name.into()))
     }
 
@@ -150,15 +129,8 @@ impl Directory {
     /// # Errors
     /// Returns the error of the system.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
-        let name = CString::new(name.as_bytes())?;
-        let remove = |flags| {
-            // SAFETY: the name ends with NUL.
-            unsafe { libc::unlinkat(self.0.as_raw_fd(), name.as_ptr(), flags) == 0 }
-        };
-        if remove(0) || remove(libc::AT_REMOVEDIR) {
-            return Ok(());
-        }
-        Err(io::Error::last_os_error())
+        let removed = unlinkat(&self.0, name, AtFlags::empty());
+        Ok(removed.or_else(|_| unlinkat(&self.0, name, AtFlags::REMOVEDIR))?)
     }
 }
 
@@ -187,8 +159,7 @@ pub fn users_directories() -> Vec<PathBuf> {
     let path = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let first = path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")));
     let private = [first, path("XDG_RUNTIME_DIR")].into_iter().flatten();
-    // SAFETY: the call has no conditions.
-    let user = unsafe { libc::geteuid() };
+    let user = geteuid().as_raw();
     // All users share this directory. The name need not be secret: another user's directory is refused.
     let shared = env::temp_dir().join(format!("jvmpi-{user}"));
     private.map(|directory| directory.join("jvmpi")).chain([shared]).collect()
@@ -205,8 +176,7 @@ pub fn has_one_user(directory: &Path) -> Result<(), String> {
     let examine = |path: &Path| {
         fs::symlink_metadata(path).map_err(|error| format!("{}: {error}", path.display()))
     };
-    // SAFETY: the call has no conditions.
-    let user = unsafe { libc::geteuid() };
+    let user = geteuid().as_raw();
     let own = examine(directory)?;
     if own.uid() != user || own.mode() & 0o077 != 0 || !own.is_dir() {
         return Err("is not a directory for this user alone; remove it".into());
@@ -222,25 +192,6 @@ pub fn has_one_user(directory: &Path) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn open_at(
-    directory: RawFd,
-    name: &OsStr,
-    flags: libc::c_int,
-    mode: libc::c_uint,
-) -> io::Result<OwnedFd> {
-    let name = CString::new(name.as_bytes())?;
-    // SAFETY: the name ends with NUL.
-    owned(unsafe { libc::openat(directory, name.as_ptr(), flags | libc::O_CLOEXEC, mode) })
-}
-
-fn owned(number: RawFd) -> io::Result<OwnedFd> {
-    if number < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new, and nobody else's.
-    Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 #[cfg(test)]
@@ -294,7 +245,7 @@ mod tests {
         fs::write(place.root.path().join("inside"), "yes").unwrap();
         let mut text = String::new();
         let path = Path::new("../../tmp/../../inside");
-        place.opened().in_root(path, libc::O_RDONLY).unwrap().read_to_string(&mut text).unwrap();
+        place.opened().in_root(path, OFlags::RDONLY).unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "yes");
     }
 
@@ -302,10 +253,10 @@ mod tests {
     fn links_are_errors_without_openat2() {
         let place = Place::new();
         let root = place.opened();
-        let found = |path: &str| root.without_links(Path::new(path), libc::O_RDONLY);
+        let found = |path: &str| root.without_links(Path::new(path), OFlags::RDONLY);
         fs::write(place.root.path().join("tmp/file"), "yes").unwrap();
         let mut text = String::new();
-        File::from(found("/tmp/file").unwrap()).read_to_string(&mut text).unwrap();
+        found("/tmp/file").unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "yes");
         symlink(place.victim(), place.root.path().join("tmp/link")).unwrap();
         symlink(place.outside.path(), place.root.path().join("away")).unwrap();

@@ -4,11 +4,10 @@
 
 use crate::directory::{has_one_user, users_directories};
 use jvmpi_settings::library::{self, LibraryError};
+use rustix::fs::StatVfsMountFlags;
 use sha2::{Digest, Sha256};
-use std::ffi::CString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -79,12 +78,6 @@ fn unpack(directory: &Path, contents: &[Vec<u8>; 2]) -> Result<PathBuf, String> 
 
 /// Returns true if libraries in this directory can be loaded.
 fn allows_execution(directory: &Path) -> io::Result<bool> {
-    let path = CString::new(directory.as_os_str().as_bytes())?;
-    // SAFETY: the structure consists of numbers.
-    let mut about: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path ends with NUL, and the structure is a local.
-    if unsafe { libc::statvfs(path.as_ptr(), &raw mut about) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(about.f_flag & libc::ST_NOEXEC == 0)
+    let about = rustix::fs::statvfs(directory)?;
+    Ok(!about.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }

@@ -3,6 +3,10 @@
 use crate::directory::Directory;
 use crate::platform;
 use jvmpi_cpu_timeout::CpuTimeout;
+use rustix::io::Errno;
+use rustix::param::clock_ticks_per_second;
+use rustix::process::{Gid, Pid, Signal, getegid, geteuid, getgroups, kill_process};
+use rustix::time::{ClockId, clock_gettime};
 use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs::{self, File};
@@ -99,8 +103,7 @@ impl Process {
         let maps = fs::read_to_string(self.directory().join("maps")).map_err(|error| {
             if error.kind() == io::ErrorKind::PermissionDenied {
                 let user = self.user_name();
-                // SAFETY: geteuid has no precondition.
-                if unsafe { libc::geteuid() } == 0 {
+                if geteuid().is_root() {
                     return format!(
                         "jvmpi may not examine process {self} of {user}, although it runs as root: give it \
                          CAP_SYS_PTRACE, which containers lack by default"
@@ -166,14 +169,9 @@ impl Process {
     pub fn age(&self) -> Option<Duration> {
         const START_TIME: usize = 19;
         let start: u64 = self.stat(START_TIME)?.parse().ok()?;
-        // SAFETY: all bits zero are a valid time; the calls write to that local alone.
-        let (now, per_second) = unsafe {
-            let mut now: libc::timespec = std::mem::zeroed();
-            libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut now);
-            (now.tv_sec, libc::sysconf(libc::_SC_CLK_TCK))
-        };
-        let start = start / u64::try_from(per_second).ok().filter(|number| *number > 0)?;
-        Some(Duration::from_secs(u64::try_from(now).ok()?.saturating_sub(start)))
+        let start = start / clock_ticks_per_second();
+        let now = u64::try_from(clock_gettime(ClockId::Boottime).tv_sec).ok()?;
+        Some(Duration::from_secs(now.saturating_sub(start)))
     }
 
     /// Returns a field of `/proc/PID/stat`; 0 is the state.
@@ -236,7 +234,7 @@ impl Process {
         let status = fs::read_to_string(self.directory().join("status")).unwrap_or_default();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
         let caught = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
-        if caught & 1 << (libc::SIGQUIT - 1) != 0 {
+        if caught & 1 << (Signal::QUIT.as_raw() - 1) != 0 {
             return Ok(());
         }
         Err(format!(
@@ -271,12 +269,10 @@ impl Process {
     ///
     /// # Errors
     /// Returns the error of the system.
-    pub fn signal(&self, signal: libc::c_int) -> Result<(), String> {
-        // SAFETY: kill has no precondition.
-        if unsafe { libc::kill(self.number, signal) } == 0 {
-            return Ok(());
-        }
-        Err(format!("process {self}: {}", io::Error::last_os_error()))
+    pub fn signal(&self, signal: Signal) -> Result<(), String> {
+        let process = Pid::from_raw(self.number).ok_or(Errno::SRCH);
+        let sent = process.and_then(|process| kill_process(process, signal));
+        sent.map_err(|error| format!("process {self}: {error}"))
     }
 
     /// Returns true if the process has the user and the group of this one.
@@ -371,8 +367,7 @@ fn seconds_of(stat: &str) -> f64 {
     const USER_TIME: usize = 11;
     let times = fields(stat).into_iter().flatten().skip(USER_TIME).take(2);
     let ticks: f64 = times.filter_map(|time| time.parse::<f64>().ok()).sum();
-    // SAFETY: sysconf has no precondition.
-    ticks / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64
+    ticks / clock_ticks_per_second() as f64
 }
 
 /// Returns the index of the argument of `java` that ends its options: `-jar`, `-m` or the main class.
@@ -527,15 +522,8 @@ impl Drop for AsUser {
 
 impl Identity {
     fn of_this_process() -> Self {
-        // SAFETY: the first calls have no precondition; the last one writes at most `count` groups, and the first
-        // time none.
-        unsafe {
-            let count = libc::getgroups(0, std::ptr::null_mut());
-            let mut groups = vec![0; usize::try_from(count).unwrap_or(0)];
-            let count = libc::getgroups(count, groups.as_mut_ptr());
-            groups.truncate(usize::try_from(count).unwrap_or(0));
-            Self { user: libc::geteuid(), group: libc::getegid(), groups }
-        }
+        let groups = getgroups().unwrap_or_default().into_iter().map(Gid::as_raw).collect();
+        Self { user: geteuid().as_raw(), group: getegid().as_raw(), groups }
     }
 
     fn has_the_user_of(&self, other: &Self) -> bool {
@@ -586,8 +574,7 @@ mod tests {
     /// Rights are the whole process's, so that the test has one of its own.
     #[test]
     fn root_drops_all_groups() {
-        // SAFETY: has no precondition.
-        if unsafe { libc::geteuid() } != 0 {
+        if !geteuid().is_root() {
             println!("skipped: only root can become another user");
             return;
         }
@@ -675,8 +662,7 @@ mod tests {
     #[test]
     fn cpu_time_is_that_of_user_and_system() {
         let stat = "42 (a) b) S 1 42 42 0 -1 0 0 0 0 0 150 50 0 0 20 0 1 0 7";
-        // SAFETY: sysconf has no precondition.
-        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        let per_second = clock_ticks_per_second() as f64;
         assert!((seconds_of(stat) * per_second - 200.0).abs() < 1e-6);
         assert!(Process::this().cpu_times().1 == 0.0);
     }

@@ -14,9 +14,11 @@ use crate::waiting::Waiting;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::DumpKind;
 use jvmpi_report::Recording;
+use rustix::io::retry_on_intr;
+use rustix::process::{self, Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::mem::{self, MaybeUninit};
+use std::mem;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ExitCode, ExitStatus};
@@ -69,14 +71,10 @@ impl Events {
 
     /// Queues the end of the program. The process still has its number then, so that no signal gets to another.
     pub fn report_end(&self, program: &Child) {
-        let (number, sender) = (program.id(), self.sender.clone());
+        let (process, sender) = (Pid::from_child(program), self.sender.clone());
         thread::spawn(move || {
-            let mut info = MaybeUninit::uninit();
-            let options = libc::WEXITED | libc::WNOWAIT;
-            // SAFETY: the place is for the report of the end, which is not read.
-            while unsafe { libc::waitid(libc::P_PID, number, info.as_mut_ptr(), options) } != 0
-                && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-            {}
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            let _ = retry_on_intr(|| waitid(WaitId::Pid(process), options));
             let _ = sender.send(Event::Ended);
         });
     }
@@ -286,11 +284,10 @@ impl Session {
                 if let Target::Program(program, ..) = &self.target
                     && self.ended.is_none()
                     && signal.is_ours_alone
+                    && let Some(signal) = process::Signal::from_named_raw(signal.number)
                 {
-                    let number = libc::pid_t::try_from(program.id()).expect("as the system has it");
-                    // SAFETY: kill has no precondition, and the program was not waited for, so the number
-                    // is its.
-                    unsafe { libc::kill(number, signal.number) };
+                    // The program was not waited for, so the number is its.
+                    let _ = process::kill_process(Pid::from_child(program), signal);
                 }
             }
             Some(Event::Ended) => {

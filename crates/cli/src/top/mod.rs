@@ -14,6 +14,7 @@ use crate::waiting::Waiting;
 use crossterm::event::KeyCode;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::{Section, StreamEvent, StreamReader};
+use rustix::process::{Pid, kill_process};
 use screen::{HELP, QUIT, Screen};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -193,9 +194,8 @@ impl Top<'_> {
         if let Target::Program(program, ..) = &mut self.target
             && program.try_wait().is_ok_and(|status| status.is_none())
         {
-            let number = program.id().try_into().unwrap_or(libc::pid_t::MAX);
-            // SAFETY: kill has no precondition, and the program was not waited for, so the number is its.
-            unsafe { libc::kill(number, libc::SIGTERM) };
+            // The program was not waited for, so the number is its.
+            let _ = kill_process(Pid::from_child(program), rustix::process::Signal::TERM);
             let _ = program.wait();
         }
         result
