@@ -154,8 +154,8 @@ impl Value {
             Self::Reference(id) => to.copy_from_slice(&id.to_ne_bytes()),
             Self::Boolean(value) => to.copy_from_slice(&[value.into()]),
             Self::Char(value) => to.copy_from_slice(&value.to_be_bytes()),
-            Self::Float(value) => to.copy_from_slice(&value.to_bits().to_be_bytes()),
-            Self::Double(value) => to.copy_from_slice(&value.to_bits().to_be_bytes()),
+            Self::Float(value) => to.copy_from_slice(&value.to_be_bytes()),
+            Self::Double(value) => to.copy_from_slice(&value.to_be_bytes()),
             Self::Byte(value) => to.copy_from_slice(&value.to_be_bytes()),
             Self::Short(value) => to.copy_from_slice(&value.to_be_bytes()),
             Self::Int(value) => to.copy_from_slice(&value.to_be_bytes()),
@@ -166,41 +166,17 @@ impl Value {
     /// Reads a value of the given type from the beginning of `bytes`. Returns the value and the rest, or `None` if
     /// there are too few bytes.
     pub fn read(of_type: Type, bytes: &[u8]) -> Option<(Self, &[u8])> {
-        macro_rules! be {
-            ($type:ty) => {{
-                let (bytes, rest) = bytes.split_first_chunk()?;
-                (<$type>::from_be_bytes(*bytes), rest)
-            }};
+        match of_type {
+            Type::Reference => first(bytes, |it| Self::Reference(Id::from_ne_bytes(it))),
+            Type::Boolean => first(bytes, |[it]| Self::Boolean(it != 0)),
+            Type::Char => first(bytes, |it| Self::Char(u16::from_be_bytes(it))),
+            Type::Float => first(bytes, |it| Self::Float(f32::from_be_bytes(it))),
+            Type::Double => first(bytes, |it| Self::Double(f64::from_be_bytes(it))),
+            Type::Byte => first(bytes, |it| Self::Byte(i8::from_be_bytes(it))),
+            Type::Short => first(bytes, |it| Self::Short(i16::from_be_bytes(it))),
+            Type::Int => first(bytes, |it| Self::Int(i32::from_be_bytes(it))),
+            Type::Long => first(bytes, |it| Self::Long(i64::from_be_bytes(it))),
         }
-        macro_rules! read {
-            ($variant:ident, $type:ty) => {{
-                let (value, rest) = be!($type);
-                (Self::$variant(value), rest)
-            }};
-        }
-        Some(match of_type {
-            Type::Reference => {
-                let (id, rest) = bytes.split_first_chunk()?;
-                (Self::Reference(Id::from_ne_bytes(*id)), rest)
-            }
-            Type::Boolean => {
-                let (value, rest) = be!(u8);
-                (Self::Boolean(value != 0), rest)
-            }
-            Type::Char => read!(Char, u16),
-            Type::Float => {
-                let (bits, rest) = be!(u32);
-                (Self::Float(f32::from_bits(bits)), rest)
-            }
-            Type::Double => {
-                let (bits, rest) = be!(u64);
-                (Self::Double(f64::from_bits(bits)), rest)
-            }
-            Type::Byte => read!(Byte, i8),
-            Type::Short => read!(Short, i16),
-            Type::Int => read!(Int, i32),
-            Type::Long => read!(Long, i64),
-        })
     }
 
     /// Reads values of the given types one after the other. Returns `None` unless they take up all bytes exactly.
@@ -214,4 +190,13 @@ impl Value {
         }
         rest.is_empty().then_some(values)
     }
+}
+
+/// Returns the value of the first bytes, and the rest. None if there are too few.
+fn first<const N: usize>(
+    bytes: &[u8],
+    value: impl FnOnce([u8; N]) -> Value,
+) -> Option<(Value, &[u8])> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    Some((value(*first), rest))
 }
