@@ -3,11 +3,10 @@
 use crate::profile::model::{
     FramePath, Label, NameId, Profile, Site, StackId, ThreadSerial, TraceSerial, WallState,
 };
-use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use std::borrow::Cow;
 use std::fmt::{self, Display};
-use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 /// A weight of traces.
@@ -64,42 +63,33 @@ impl Weight {
         Self::ALL.into_iter().filter(has).collect()
     }
 
+    /// Returns the name as users write it, the name for people, and the unit.
+    const fn description(self) -> (&'static str, &'static str, Unit) {
+        match self {
+            Self::CpuSamples => ("cpu-samples", "CPU samples", Unit::Samples),
+            Self::WallSamples => ("wall-samples", "Wall-clock samples", Unit::Samples),
+            Self::CpuTime => ("cpu-time", "CPU time", Unit::Nanoseconds),
+            Self::AllocatedBytes => ("allocated-bytes", "Allocated bytes", Unit::Bytes),
+            Self::AllocatedObjects => ("allocated-objects", "Allocated objects", Unit::Objects),
+            Self::LiveBytes => ("live-bytes", "Live bytes", Unit::Bytes),
+            Self::LiveObjects => ("live-objects", "Live objects", Unit::Objects),
+            Self::MonitorTime => ("monitor-time", "Time waited for monitors", Unit::Nanoseconds),
+        }
+    }
+
     /// Its name, as users write it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::CpuSamples => "cpu-samples",
-            Self::WallSamples => "wall-samples",
-            Self::CpuTime => "cpu-time",
-            Self::AllocatedBytes => "allocated-bytes",
-            Self::AllocatedObjects => "allocated-objects",
-            Self::LiveBytes => "live-bytes",
-            Self::LiveObjects => "live-objects",
-            Self::MonitorTime => "monitor-time",
-        }
+        self.description().0
     }
 
     /// Its name for people.
     pub const fn title(self) -> &'static str {
-        match self {
-            Self::CpuSamples => "CPU samples",
-            Self::WallSamples => "Wall-clock samples",
-            Self::CpuTime => "CPU time",
-            Self::AllocatedBytes => "Allocated bytes",
-            Self::AllocatedObjects => "Allocated objects",
-            Self::LiveBytes => "Live bytes",
-            Self::LiveObjects => "Live objects",
-            Self::MonitorTime => "Time waited for monitors",
-        }
+        self.description().1
     }
 
     /// Returns the unit of the weight.
     pub const fn unit(self) -> Unit {
-        match self {
-            Self::CpuSamples | Self::WallSamples => Unit::Samples,
-            Self::CpuTime | Self::MonitorTime => Unit::Nanoseconds,
-            Self::AllocatedBytes | Self::LiveBytes => Unit::Bytes,
-            Self::AllocatedObjects | Self::LiveObjects => Unit::Objects,
-        }
+        self.description().2
     }
 }
 
@@ -152,9 +142,29 @@ impl Stack<'_> {
 /// Sections of CPU and monitors count from the last dump, so that the run is their sum. Sites cover the
 /// whole run, so that the last section counts.
 pub fn stacks(profile: &Profile, weight: Weight) -> Vec<Stack<'_>> {
-    let mut sum = Sum { profile, places: HashTable::new(), hashes: Vec::new(), stacks: Vec::new() };
-    each_row(profile, weight, |trace, subject, value| sum.add(trace, subject, value));
-    sum.stacks
+    // A state is known by its label.
+    type Key<'a> = (ThreadSerial, StackId, Option<Cow<'a, str>>);
+    let mut sums: IndexMap<Key<'_>, (Option<WallState>, u64), FxBuildHasher> = IndexMap::default();
+    each_row(profile, weight, |trace, subject, value| {
+        let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
+        let (state, stack) = match subject {
+            Subject::State(state, stack) => (Some(state), stack),
+            _ => (None, profile.traces.frames_of(trace).id()),
+        };
+        let subject = match subject {
+            Subject::None => None,
+            Subject::State(state, _) => Some(state.label().into()),
+            Subject::Monitor(name) => Some(profile.names.get(name).into()),
+            Subject::Site(site) => Some(profile.site_type(site)),
+        };
+        let (_, sum) = sums.entry((thread, stack, subject)).or_insert((state, 0));
+        *sum = sum.saturating_add(value);
+    });
+    let stacks = sums.into_iter().map(|((thread, stack, subject), (state, value))| {
+        let frames = profile.traces.path(stack);
+        Stack { thread, frames, subject, state, value }
+    });
+    stacks.collect()
 }
 
 /// The part of a row that stands above the innermost frame.
@@ -214,52 +224,5 @@ fn each_row<'a>(
                 visit(row.trace, Subject::Site(row), site(row));
             }
         }
-    }
-}
-
-struct Sum<'a> {
-    profile: &'a Profile,
-    /// The places of stacks in `stacks`, by their keys.
-    places: HashTable<u32>,
-    /// The hash of each stack.
-    hashes: Vec<u64>,
-    stacks: Vec<Stack<'a>>,
-}
-
-impl<'a> Sum<'a> {
-    fn add(&mut self, trace: TraceSerial, subject: Subject<'a>, value: u64) {
-        let Self { profile, places, hashes, stacks } = self;
-        let profile = *profile;
-        let state = match subject {
-            Subject::State(state, stack) => Some((state, stack)),
-            _ => None,
-        };
-        let subject: Option<Cow<'a, str>> = match subject {
-            Subject::None => None,
-            Subject::State(state, _) => Some(state.label().into()),
-            Subject::Monitor(name) => Some(profile.names.get(name).into()),
-            Subject::Site(site) => Some(profile.site_type(site)),
-        };
-        let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
-        let frames = match state {
-            Some((_, stack)) => profile.traces.path(stack),
-            None => profile.traces.frames_of(trace),
-        };
-        let mut hasher = FxHasher::default();
-        (thread, frames.id(), &subject).hash(&mut hasher);
-        let hash = hasher.finish();
-        let is_it = |place: &u32| {
-            let other = &stacks[*place as usize];
-            (other.thread, other.frames.id(), &other.subject) == (thread, frames.id(), &subject)
-        };
-        if let Some(place) = places.find(hash, is_it) {
-            let sum = &mut stacks[*place as usize].value;
-            *sum = sum.saturating_add(value);
-            return;
-        }
-        places.insert_unique(hash, stacks.len() as u32, |place| hashes[*place as usize]);
-        hashes.push(hash);
-        let state = state.map(|(state, _)| state);
-        stacks.push(Stack { thread, frames, subject, state, value });
     }
 }
