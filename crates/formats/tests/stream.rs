@@ -4,9 +4,9 @@ mod fixture;
 
 use fixture::{WORKER, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
-    Amount, BucketSamples, CpuSample, CpuSamples, DumpKind, Frame, Increments, Line, Method,
-    Profile, Section, Sites, StreamEvent, StreamReader, StreamWriter, TextWriter, ThreadSerial,
-    Time, Timeline, TraceSerial, Weight, Writer, preamble, stacks,
+    Amount, BucketSamples, CpuSample, CpuSamples, DumpKind, Increments, Profile, Section, Sites,
+    StreamEvent, StreamReader, StreamWriter, TextWriter, Time, Timeline, TraceSerial, Weight,
+    Writer, preamble, stacks,
 };
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -100,30 +100,6 @@ fn a_stream_that_is_cut_off_has_no_end() {
         reader.take(&bytes[..length], |told| panic!("{told:?} of {length} bytes")).unwrap();
         drop(reader.into_profile());
     }
-}
-
-#[test]
-fn many_rows_are_many_records() {
-    let mut profile = Profile::default();
-    let mut row = |n: u32| {
-        let name = profile.names.intern(&format!("method{n}"));
-        let method = profile.methods.intern(Method { name, ..Method::default() });
-        let frame = profile.frames.intern(Frame { method, line: Line::Number(n) });
-        let trace = profile.traces.intern(ThreadSerial(0), &[frame]);
-        CpuSample { trace, samples: n.into(), hits: u64::MAX }
-    };
-    let rows = (0..20_000).map(&mut row).collect();
-    let sections = [CpuSamples { rows, ..CpuSamples::default() }.into()];
-    let (mut reader, mut read) = (StreamReader::default(), Vec::new());
-    let bytes = stream(&profile, &[(&sections, DumpKind::Last)]);
-    reader
-        .take(&bytes, |told| {
-            if let StreamEvent::Dump(sections, _) = told {
-                read = sections;
-            }
-        })
-        .unwrap();
-    assert_eq!(read, sections);
 }
 
 fn samples(rows: &[(u32, u64)], at: u64) -> Section {
