@@ -1,7 +1,7 @@
 //! The hottest methods, lines or threads.
 
 use jvmpi_formats::profile::{
-    CpuSample, Line, Method, NameId, Profile, TraceSerial, printable, without_address,
+    CpuSample, Line, Method, NameId, Profile, TraceSerial, Type, printable, without_address,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -178,33 +178,22 @@ fn parameters(descriptor: &str) -> String {
     let Some((mut rest, _)) = inside else { return descriptor.to_owned() };
     let mut all = Vec::new();
     while let Some(kind) = rest.trim_start_matches('[').chars().next() {
-        let dimensions = rest.len() - rest.trim_start_matches('[').len();
-        let (name, length) = match kind {
+        let of = rest.trim_start_matches('[');
+        let dimensions = rest.len() - of.len();
+        let (name, behind) = match kind {
             'L' => {
-                let end = rest.find(';').unwrap_or(rest.len() - 1);
-                let name = &rest[dimensions + 1..end];
-                (name.rsplit('/').next().unwrap_or(name), end + 1)
+                let (class, behind) = of.split_once(';').unwrap_or((of, ""));
+                (class[1..].rsplit('/').next().unwrap_or(class), behind)
             }
-            kind => (primitive(kind), dimensions + kind.len_utf8()),
+            kind => {
+                let primitive = u8::try_from(kind).ok().and_then(Type::of_descriptor);
+                (primitive.map_or("?", Type::name), &of[kind.len_utf8()..])
+            }
         };
         all.push(format!("{name}{}", "[]".repeat(dimensions)));
-        rest = &rest[length..];
+        rest = behind;
     }
     format!("({})", all.join(", "))
-}
-
-fn primitive(kind: char) -> &'static str {
-    match kind {
-        'B' => "byte",
-        'C' => "char",
-        'D' => "double",
-        'F' => "float",
-        'I' => "int",
-        'J' => "long",
-        'S' => "short",
-        'Z' => "boolean",
-        _ => "?",
-    }
 }
 
 #[cfg(test)]
