@@ -1,7 +1,8 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
+use indexmap::IndexSet;
 use jvmpi_formats::profile::{Profile, StackId, without_address};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
 use super::column;
@@ -11,8 +12,7 @@ use super::column;
 pub(super) struct Strings {
     /// True if names of hidden classes are replaced by those that are the same in each run.
     in_any_run: bool,
-    numbers: FxHashMap<String, u32>,
-    strings: Vec<String>,
+    strings: IndexSet<String, FxBuildHasher>,
 }
 
 impl Strings {
@@ -27,19 +27,14 @@ impl Strings {
     }
 
     pub(super) fn number(&mut self, string: &str) -> u32 {
-        if let Some(&number) = self.numbers.get(string) {
-            return number;
-        }
-        let number = self.strings.len() as u32;
-        self.strings.push(string.to_owned());
-        self.numbers.insert(string.to_owned(), number);
-        number
+        let known = self.strings.get_index_of(string);
+        known.unwrap_or_else(|| self.strings.insert_full(string.to_owned()).0) as u32
     }
 }
 
 impl From<Strings> for Vec<String> {
     fn from(strings: Strings) -> Vec<String> {
-        strings.strings
+        strings.strings.into_iter().collect()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The kind of an object: the index of its class or array type in [`Graph::kind_name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,23 +63,11 @@ impl fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// Interned strings.
-#[derive(Debug, Default)]
-struct Names {
-    numbers: FxHashMap<String, u32>,
-    names: Vec<String>,
-}
+/// Names, each once. Their numbers are their places.
+type Names = IndexSet<String, FxBuildHasher>;
 
-impl Names {
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(&number) = self.numbers.get(name) {
-            return number;
-        }
-        let number = self.names.len() as u32;
-        self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), number);
-        number
-    }
+fn number(names: &mut Names, name: &str) -> u32 {
+    names.get_index_of(name).unwrap_or_else(|| names.insert_full(name.to_owned()).0) as u32
 }
 
 /// Builds a graph from a heap dump, object by object.
@@ -101,12 +90,12 @@ pub struct Builder {
 impl Builder {
     /// Returns the number of a class or array type.
     pub fn kind(&mut self, name: &str) -> Kind {
-        Kind(self.kind_names.number(name))
+        Kind(number(&mut self.kind_names, name))
     }
 
     /// Returns the label of a field.
     pub fn label(&mut self, field: &str) -> Label {
-        Label(self.label_names.number(field))
+        Label(number(&mut self.label_names, field))
     }
 
     /// Adds an object, to which the following references belong.
@@ -189,8 +178,8 @@ impl Builder {
             labels: self.labels,
             missing,
             names: self.names,
-            kind_names: self.kind_names.names,
-            label_names: self.label_names.names,
+            kind_names: self.kind_names,
+            label_names: self.label_names,
         })
     }
 }
@@ -207,8 +196,8 @@ pub struct Graph {
     roots: Vec<Root>,
     missing: usize,
     names: FxHashMap<u32, String>,
-    kind_names: Vec<String>,
-    label_names: Vec<String>,
+    kind_names: Names,
+    label_names: Names,
 }
 
 impl Graph {
