@@ -12,8 +12,6 @@ pub mod boundary;
 pub mod caller;
 pub mod capabilities;
 mod class_files;
-#[cfg(target_arch = "x86_64")]
-mod compiled_code;
 pub mod error;
 mod global_ref;
 pub mod internals;

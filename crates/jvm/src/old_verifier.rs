@@ -6,6 +6,7 @@
 
 use super::jni_table;
 use crate::platform::dynamic_loader::{self, library_of};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -18,6 +19,6 @@ pub fn calls(caller: usize) -> bool {
 /// Returns the address range of the library. The VM loads it to verify the first such class.
 fn code() -> Option<Range<usize>> {
     let libjvm = library_of(jni_table::originals()?.NewGlobalRef as *const () as usize)?.path;
-    let path = libjvm.parent()?.parent()?.join("libverify.so");
+    let path = libjvm.parent()?.parent()?.join(format!("{DLL_PREFIX}verify{DLL_SUFFIX}"));
     dynamic_loader::load(&path)
 }

@@ -1,28 +1,20 @@
-//! Features that only Linux has: futexes, `/proc`, clocks of threads, the dynamic loader.
+//! The functions of the operating system that the crates for the JVM need. Each system has a folder with the same modules, and
+//! functions of the same names and types. A system that lacks something says so by the function's own result.
 //!
 //! With the feature `model` the module `model` replaces the parts by which threads affect each other.
 
-pub mod anonymous_memory;
-pub mod cpu_clock;
-pub mod cpu_timer;
-pub mod dynamic_loader;
-#[cfg(not(feature = "model"))]
-pub mod futex;
-#[cfg(not(feature = "model"))]
-pub mod membarrier;
+#[cfg(unix)]
+mod linux;
 #[cfg(feature = "model")]
 pub mod model;
-pub mod os_priority;
-#[cfg(not(feature = "model"))]
-pub mod os_thread;
-pub mod own_memory;
-pub mod registers;
-pub mod signal;
 #[cfg(not(feature = "model"))]
 pub mod sync;
 mod thread_local_macro;
 #[cfg(not(feature = "model"))]
 pub mod thread_local_word;
+mod types;
 
+#[cfg(unix)]
+pub use linux::*;
 #[cfg(feature = "model")]
 pub use model::{futex, membarrier, os_thread, sync, thread_local_word};

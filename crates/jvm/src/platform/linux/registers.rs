@@ -16,7 +16,7 @@ use libc::{REG_RIP as NEXT, REG_RSP as STACK};
 /// The registers are those of interrupted code.
 #[cfg(target_arch = "x86_64")]
 pub unsafe fn complete_frame(context: &mut Context) -> usize {
-    use crate::compiled_code::{AT, BEFORE, Frame, frame};
+    use super::compiled_code::{AT, BEFORE, Frame, frame};
     let registers = &mut context.uc_mcontext.gregs;
     let mut code = [0; BEFORE + AT];
     // SAFETY: the caller promises that code is at this address.
@@ -42,14 +42,14 @@ pub unsafe fn complete_frame(_: &mut Context) -> usize {
     0
 }
 
-/// Reads bytes of code around an instruction, [`BEFORE`](crate::compiled_code::BEFORE) of them before it. They
+/// Reads bytes of code around an instruction, [`BEFORE`](super::compiled_code::BEFORE) of them before it. They
 /// stay 0 if no memory is mapped there.
 ///
 /// # Safety
 /// There is an instruction at the address.
 #[cfg(target_arch = "x86_64")]
 unsafe fn read_around(next: usize, code: &mut [u8]) {
-    use crate::compiled_code::BEFORE;
+    use super::compiled_code::BEFORE;
     const PAGE: usize = 4096;
     let start = next.wrapping_sub(BEFORE);
     if start / PAGE == (start + code.len() - 1) / PAGE {

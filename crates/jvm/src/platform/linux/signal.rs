@@ -1,7 +1,9 @@
 //! The signal that makes a thread take its own call trace, on request or when a timer expires.
 
-use super::{cpu_timer, os_thread};
+use super::cpu_timer;
 use crate::internals;
+use crate::platform::os_thread;
+pub use crate::platform::types::{Action, Cause};
 use libc::{c_int, c_void, siginfo_t};
 use std::fs;
 use std::mem::{self, MaybeUninit};
@@ -22,18 +24,6 @@ pub fn is_installed() -> bool {
 pub fn number() -> Option<c_int> {
     Some(NUMBER.load(Ordering::Acquire)).filter(|number| *number != 0)
 }
-
-/// The cause of a signal.
-pub enum Cause {
-    /// Another thread has sent it ([`send`]).
-    Request,
-    /// A timer with this value has expired that many times.
-    Timer(usize, u32),
-}
-
-/// The function that runs in the thread that gets the signal, with the interrupted context. It uses only functions that
-/// are allowed in a signal handler.
-pub type Action = unsafe fn(cause: Cause, context: *mut c_void);
 
 static ACTION: OnceLock<Action> = OnceLock::new();
 
@@ -111,6 +101,21 @@ unsafe extern "C" fn handle(_: c_int, info: *mut siginfo_t, context: *mut c_void
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
+}
+
+/// Blocks all signals in this thread while `f` runs. A thread that `f` starts has them blocked from the start.
+pub fn while_blocked<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: the sets are local variables, for which all bits zero are valid.
+    let before = unsafe {
+        let (mut all, mut before) = (mem::zeroed(), mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        before
+    };
+    let result = f();
+    // SAFETY: as above.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
+    result
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! The CPU time of threads.
+//! The CPU time of threads, and of the process.
 //!
 //! The C library's function is not used: `faketime` and its like replace it in the process, also for these clocks.
 
 use super::cpu_timer::clock_of;
-use libc::{CLOCK_THREAD_CPUTIME_ID, clockid_t, timespec};
+use libc::{CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, clockid_t, timespec};
 use std::time::Duration;
 
 /// Returns the CPU time of the current thread in nanoseconds. May be called in a signal handler.
@@ -15,6 +15,11 @@ pub fn current() -> i64 {
 /// this number. Unlike pthreads, this needs no pointer to a thread that may have ended.
 pub fn of(os_thread: i32) -> Option<i64> {
     if os_thread <= 0 { None } else { read(clock_of(os_thread)) }
+}
+
+/// Returns the CPU time of the process.
+pub fn of_process() -> Option<Duration> {
+    read(CLOCK_PROCESS_CPUTIME_ID).map(|nanos| Duration::from_nanos(nanos as u64))
 }
 
 fn read(clock: clockid_t) -> Option<i64> {
@@ -32,11 +37,11 @@ fn nanos(time: &timespec) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::os_thread::ask;
 
     #[test]
     fn both_clocks_of_a_thread_agree_and_advance_only_with_its_work() {
-        // SAFETY: gettid has no preconditions.
-        let me = unsafe { libc::gettid() };
+        let me = ask();
         let (before, between, after) = (current(), of(me).unwrap(), current());
         assert!(before < between && between < after, "{before} {between} {after}");
 
@@ -46,8 +51,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_gone_has_no_clock() {
-        // SAFETY: gettid has no preconditions.
-        let gone = std::thread::spawn(|| unsafe { libc::gettid() }).join().unwrap();
+        let gone = std::thread::spawn(ask).join().unwrap();
         // The system may take a moment to remove a thread that was joined.
         for _ in 0..1000 {
             if of(gone).is_none() {

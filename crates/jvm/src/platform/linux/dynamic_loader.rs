@@ -1,6 +1,7 @@
 //! The dynamic loader's knowledge of the libraries in this process: which library an address is in, and where symbols
 //! are.
 
+pub use crate::platform::types::LoadedLibrary;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_void};
 use std::fs::File;
@@ -12,15 +13,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::slice;
-
-/// A library that is loaded in this process.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct LoadedLibrary {
-    /// The address at which its file is mapped.
-    pub base: usize,
-    /// The file as the dynamic loader names it.
-    pub path: PathBuf,
-}
 
 /// Returns the library that contains `address` (of code or data), if any.
 pub fn library_of(address: usize) -> Option<LoadedLibrary> {

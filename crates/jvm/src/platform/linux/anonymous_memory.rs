@@ -20,3 +20,12 @@ pub unsafe fn unmap<T>(memory: *mut T, count: usize) {
     // SAFETY: as the caller promises; the mapping has this size.
     unsafe { libc::munmap(memory.cast(), count * size_of::<T>()) };
 }
+
+/// Returns the freed memory of `malloc` to the system. musl does so without being asked.
+pub fn trim_heap() {
+    // SAFETY: the function has no precondition.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
