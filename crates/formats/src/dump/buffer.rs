@@ -1,8 +1,7 @@
 //! Memory that grows without being moved or copied. Address space is mapped once; its pages become memory when they are
 //! written to. A buffer whose size is known is simply allocated.
 
-use crate::platform::{advise_large_pages, available};
-use memmap2::{MmapMut, MmapOptions};
+use crate::platform::{self, available};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -33,6 +32,8 @@ const LARGE: usize = 1 << 26;
 /// A block of bytes that grows at its end.
 pub struct Buffer {
     space: Space,
+    /// The bytes of the space.
+    size: usize,
     /// The bytes that are in use. Those behind are zero.
     length: usize,
     /// The bytes of the space that the system could bear when it was asked.
@@ -41,25 +42,15 @@ pub struct Buffer {
 
 /// The memory of a buffer.
 enum Space {
-    Mapped(MmapMut),
+    Mapped(platform::Space),
     Allocated(Box<[u8]>),
-}
-
-impl Space {
-    #[inline]
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Mapped(map) => map,
-            Self::Allocated(block) => block,
-        }
-    }
 }
 
 impl Buffer {
     /// Returns an empty buffer.
     pub fn new() -> Result<Self, Full> {
-        let map = reserve().ok_or(Full)?;
-        Ok(Self { space: Space::Mapped(map), length: 0, granted: 0 })
+        let (map, size) = reserve().ok_or(Full)?;
+        Ok(Self { space: Space::Mapped(map), size, length: 0, granted: 0 })
     }
 
     /// Returns an empty buffer for at most this many bytes.
@@ -70,7 +61,7 @@ impl Buffer {
         let mut block = Vec::new();
         block.try_reserve_exact(bytes).map_err(|_| Full)?;
         block.resize(bytes, 0);
-        Ok(Self { space: Space::Allocated(block.into()), length: 0, granted: bytes })
+        Ok(Self { space: Space::Allocated(block.into()), size: bytes, length: 0, granted: bytes })
     }
 
     /// Appends `count` bytes that are zero; the position of the first.
@@ -96,7 +87,7 @@ impl Buffer {
     #[cold]
     fn grow(&mut self, length: usize) -> Result<(), Full> {
         let wanted = length - self.granted;
-        let room = self.space.bytes().len() - self.granted;
+        let room = self.size - self.granted;
         let is_large = length > LARGE;
         let ahead = if is_large { self.granted / 8 } else { self.granted };
         let step_of = |ahead: usize| wanted.max(ahead).min(room).next_multiple_of(STEP);
@@ -105,17 +96,19 @@ impl Buffer {
         };
         let steps = [step_of(ahead.max(STEP)), step_of(CHECKED)];
         let step = steps.into_iter().filter(|_| wanted <= room).find(fits).ok_or(Full)?;
-        if is_large && let Space::Mapped(map) = &self.space {
-            advise_large_pages(map);
+        if let Space::Mapped(map) = &mut self.space
+            && !platform::grow(map, self.granted + step, is_large)
+        {
+            return Err(Full);
         }
         self.granted += step;
         Ok(())
     }
 }
 
-/// Maps address space. No memory is behind it until it is written to.
-fn reserve() -> Option<MmapMut> {
-    let map = |size| MmapOptions::new().len(size).no_reserve_swap().map_anon().ok();
+/// Reserves address space, and returns how much.
+fn reserve() -> Option<(platform::Space, usize)> {
+    let map = |size| Some((platform::reserve(size)?, size));
     let smaller = || {
         // The process is limited: others need address space too.
         let sizes = std::iter::successors(Some(RESERVED / 2), |size| Some(size / 2));
@@ -131,7 +124,10 @@ impl Deref for Buffer {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        &self.space.bytes()[..self.length]
+        match &self.space {
+            Space::Mapped(map) => &map[..self.length],
+            Space::Allocated(block) => &block[..self.length],
+        }
     }
 }
 

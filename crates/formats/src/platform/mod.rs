@@ -1,7 +1,7 @@
-//! Parts that only Linux has: its files in `/proc`, its owners, links and pipes. Of the rest of this crate, only
-//! `profile/model/time.rs` calls the system.
+//! The functions of the operating system that this crate needs. Each system has a folder with the same functions.
 
-mod memory;
-pub mod planted;
+#[cfg(unix)]
+mod linux;
 
-pub use memory::{advise_large_pages, available};
+#[cfg(unix)]
+pub use linux::*;

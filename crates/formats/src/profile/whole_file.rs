@@ -2,7 +2,7 @@
 
 use crate::planted::{find, for_the_owner, open_to_read, open_to_write};
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ impl WholeFile {
     pub fn create(&self) -> io::Result<File> {
         match &self.place {
             Place::Part(part) => new_file(part),
-            Place::Other(found) => open_to_write(found, OpenOptions::new().append(true)),
+            Place::Other(found) => open_to_write(found, true),
         }
     }
 
@@ -278,7 +278,7 @@ mod tests {
             fs::write(&victim, "precious").unwrap();
             assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
             lchown(&pipe, Some(NOBODY), None).unwrap();
-            let reader = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&pipe);
+            let reader = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&pipe);
             let done = AtomicBool::new(false);
             thread::scope(|scope| {
                 scope.spawn(|| {
@@ -315,7 +315,7 @@ mod tests {
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let file = WholeFile::new(&path).unwrap();
         let mut pipe =
-            OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
+            File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path).unwrap();
         fs::rename(&path, &moved).unwrap();
         symlink(&victim, &path).unwrap();
         write(&file, "a", false);

@@ -10,14 +10,13 @@ use crate::trace::functions::{self, Details, Function, JNIEnv_and_result, Thread
 use crate::trace::shared::{self, Message, Shared, lock};
 use crate::trace::thread_buffer::ThreadBuffer;
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
-use jvmpi_formats::planted::{find, for_the_owner, open_to_write};
+use jvm::platform::signal;
+use jvmpi_formats::planted::{find, for_the_owner, is_name_of, open_to_write};
 use jvmpi_sys::*;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::Write;
-use std::mem;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::slice;
@@ -245,11 +244,10 @@ fn create(path: &Path, about: &About) -> std::io::Result<File> {
         size_of::<usize>()
     );
     // The user names it, and it may be a pipe or a link. It has what the agent was given in it.
-    let mut options = for_the_owner();
     let mut file = match find(path)? {
-        (_, Some(found)) => open_to_write(&found, options.truncate(true))?,
+        (_, Some(found)) => open_to_write(&found, false)?,
         // Nobody can put a link there in the meantime.
-        (path, None) => options.create_new(true).open(path)?,
+        (path, None) => for_the_owner().create_new(true).open(path)?,
     };
     file.write_all(&file::head(&text)).inspect_err(|_| {
         remove(path, &file);
@@ -259,12 +257,9 @@ fn create(path: &Path, about: &About) -> std::io::Result<File> {
 
 /// Removes a file that could not be written to its end, unless the path names a device or another file by now.
 fn remove(path: &Path, file: &File) -> bool {
-    let identity = |of: &Metadata| (of.is_file(), of.dev(), of.ino());
-    let is_it = file.metadata().is_ok_and(|own| {
-        own.is_file()
-            && fs::symlink_metadata(path).is_ok_and(|there| identity(&there) == identity(&own))
-    });
-    is_it && fs::remove_file(path).is_ok()
+    file.metadata().is_ok_and(|own| own.is_file())
+        && is_name_of(path, file)
+        && fs::remove_file(path).is_ok()
 }
 
 /// Starts the thread that writes. Signals are for the threads of the program and the VM.
@@ -273,16 +268,8 @@ fn spawn_writer(
     messages: Receiver<Message>,
     file: File,
 ) -> std::io::Result<()> {
-    // SAFETY: the sets are ours to fill, and the thread's mask is as it was in the end.
-    unsafe {
-        let (mut all, mut before) = (mem::zeroed(), mem::zeroed());
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let thread = thread::Builder::new().name("jvmpi trace".into());
-        let spawned = thread.spawn(move || recording.write(&messages, file));
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
-        spawned.map(drop)
-    }
+    let thread = thread::Builder::new().name("jvmpi trace".into());
+    signal::while_blocked(|| thread.spawn(move || recording.write(&messages, file))).map(drop)
 }
 
 /// The functions that threads of agents run, with the slots of their recorders. A function that comes when

@@ -1,8 +1,12 @@
 //! Moments, and how text has them.
 
+use crate::platform::local_time;
 use serde::{Deserialize, Serialize};
-use std::ffi::CStr;
 use std::time::{Duration, SystemTime};
+
+const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// A moment: milliseconds since 1970 began in UTC. Text has whole seconds, as local time.
 #[derive(
@@ -24,29 +28,24 @@ impl Time {
 
     /// Returns the time in `ctime`'s format, without the end of the line: `Sun Nov 22 01:03:08 2026`.
     pub fn to_text(self) -> String {
-        let Ok(seconds) = (self.0 / 1000).try_into() else { return String::new() };
-        let mut text = [0; 64];
-        // SAFETY: `tm` is plain data, for which zeros are a value.
-        let mut parts = unsafe { std::mem::zeroed() };
-        // SAFETY: both pointers are to live data that only this call uses; `asctime_r` writes 26 bytes for
-        // the years to 9999, a few more for the largest, and returns NULL if it can't.
-        let written = unsafe {
-            if libc::localtime_r(&seconds, &mut parts).is_null() || parts.tm_year > 9999 - 1900 {
-                return String::new();
-            }
-            asctime_r(&parts, text.as_mut_ptr().cast())
-        };
-        if written.is_null() {
+        let Some(parts) =
+            local_time::of(self.0 / 1000).filter(|parts| parts.tm_year <= 9999 - 1900)
+        else {
             return String::new();
-        }
-        let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
-        text.to_string_lossy().trim_end().to_owned()
+        };
+        let (day, month) = (DAYS[parts.tm_wday as usize], MONTHS[parts.tm_mon as usize]);
+        format!(
+            "{day} {month} {:2} {:02}:{:02}:{:02} {}",
+            parts.tm_mday,
+            parts.tm_hour,
+            parts.tm_min,
+            parts.tm_sec,
+            parts.tm_year + 1900
+        )
     }
 
     /// Returns the moment that [`to_text`](Self::to_text) has written in the same time zone.
     pub fn from_text(text: &str) -> Option<Self> {
-        const MONTHS: [&str; 12] =
-            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
         let mut words = text.split_ascii_whitespace().skip(1);
         let month = words.next()?;
         let day: u8 = words.next()?.parse().ok()?;
@@ -62,15 +61,8 @@ impl Time {
         parts.tm_year = year.checked_sub(1900)?;
         // The C library finds out if summer time was in force.
         parts.tm_isdst = -1;
-        // SAFETY: the pointer is to live data that only this call uses.
-        let seconds = unsafe { libc::mktime(&mut parts) };
-        u64::try_from(seconds).ok()?.checked_mul(1000).map(Self)
+        local_time::moment(parts)?.checked_mul(1000).map(Self)
     }
-}
-
-unsafe extern "C" {
-    /// Of C and POSIX; the crate `libc` does not have it.
-    fn asctime_r(parts: *const libc::tm, text: *mut libc::c_char) -> *mut libc::c_char;
 }
 
 #[cfg(test)]

@@ -62,6 +62,14 @@ pub fn find(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     Err(io::Error::from_raw_os_error(libc::ELOOP))
 }
 
+/// Returns true if the path names this open file itself, and not a link to it.
+#[must_use]
+pub fn is_name_of(path: &Path, file: &File) -> bool {
+    let identity = |of: Metadata| (of.dev(), of.ino());
+    let there = fs::symlink_metadata(path).map(identity);
+    there.is_ok_and(|there| file.metadata().is_ok_and(|own| identity(own) == there))
+}
+
 /// Returns the options for a new file that only its owner can access.
 #[must_use]
 pub fn for_the_owner() -> OpenOptions {
@@ -82,19 +90,20 @@ fn by_descriptor(found: &File) -> String {
     format!("/proc/self/fd/{}", found.as_raw_fd())
 }
 
-/// Opens a file that [`find`] has found, for writing. It is the same file, even if its name has changed hands. A pipe
-/// gets some time for its reader to come.
+/// Opens a file that [`find`] has found, for writing: at its end if it `keeps` its contents, else as an empty file. It is
+/// the same file, even if its name has changed hands. A pipe gets some time for its reader to come.
 ///
 /// # Errors
 /// Returns the error of the system, or an error if nobody reads the pipe.
-pub fn open_to_write(found: &File, options: &OpenOptions) -> io::Result<File> {
+pub fn open_to_write(found: &File, keeps: bool) -> io::Result<File> {
     /// The time in which the reader of a pipe must come.
     const PATIENCE: Duration = Duration::from_secs(3);
     let is_pipe = found.metadata()?.file_type().is_fifo();
     let name = by_descriptor(found);
-    let mut options = options.clone();
+    let mut options = OpenOptions::new();
+    options.write(true).append(keeps).truncate(!keeps);
     // Without this flag, opening a pipe waits for its reader.
-    options.write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     let end = Instant::now() + PATIENCE;
     let file = loop {
         match options.open(&name) {

@@ -1,0 +1,8 @@
+//! Linux: its files in `/proc`, its owners, links and pipes.
+
+#[cfg(feature = "profile")]
+pub mod local_time;
+mod memory;
+pub mod planted;
+
+pub use memory::{Space, available, grow, reserve};
