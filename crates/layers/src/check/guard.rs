@@ -1,17 +1,17 @@
 //! Copies of the memory that events point to, readable only while the event is handled.
 //!
 //! The agent gets a copy in pages of its own. The processor stops a thread that touches them when it must
-//! not. A handler of SIGSEGV reports the access and lets it continue with the old contents.
+//! not. A handler reports the access and lets it continue with the old contents.
 
 use crate::layer::Neighbours;
 use crate::trace::{Fields, fields};
 use jni_sys::jint;
+use jvm::platform::guard_pages::{Access, page_size, protect, reserve};
 use jvmpi_sys::*;
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::mem::{self, ManuallyDrop};
+use std::ffi::{CStr, c_char};
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Once, OnceLock};
 
 /// The number of pages in all; once they are used up, events go to the agent without a copy.
 const PAGES: usize = 1 << 16;
@@ -24,7 +24,7 @@ pub const OVER: u8 = 2;
 
 /// The pages of one agent.
 pub struct Guard {
-    /// The bytes of a page, which on AArch64 the kernel is built for.
+    /// The bytes of a page.
     page: usize,
     /// NULL if there is no memory.
     pages: *mut u8,
@@ -43,15 +43,10 @@ unsafe impl Sync for Guard {}
 
 impl Guard {
     pub fn new() -> Self {
-        // SAFETY: sysconf has no preconditions.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new memory, where the system likes it.
-        let pages =
-            unsafe { libc::mmap(ptr::null_mut(), PAGES * page, libc::PROT_NONE, flags, -1, 0) };
+        let page = page_size();
         Self {
             page,
-            pages: if pages == libc::MAP_FAILED { ptr::null_mut() } else { pages.cast() },
+            pages: reserve(PAGES * page).unwrap_or(ptr::null_mut()),
             used: AtomicUsize::new(0),
             uses: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
             types: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
@@ -68,7 +63,7 @@ impl Guard {
         for page in &self.types[first..first + count] {
             page.store(event_type as u8, Ordering::Relaxed);
         }
-        pages.protect(libc::PROT_READ | libc::PROT_WRITE, NOW).then_some(pages)
+        pages.protect(Access::Write, NOW).then_some(pages)
     }
 
     /// Returns the page that an address lies in.
@@ -87,8 +82,7 @@ impl Guard {
         }
         // SAFETY: the page is within the mapping.
         unsafe {
-            let start = self.pages.add(page * self.page);
-            libc::mprotect(start.cast(), self.page, libc::PROT_READ | libc::PROT_WRITE);
+            protect(self.pages.add(page * self.page), self.page, Access::Write);
         }
         Some((state, jint::from(self.types[page].load(Ordering::Relaxed))))
     }
@@ -120,9 +114,9 @@ impl Guard {
             let bytes = size_of::<JVMPI_Event>();
             let mut copier = Copier { to: Some(pages.start()), bytes };
             fields(&mut copier, event_type, &mut (*copy).u);
-            pages.protect(libc::PROT_READ, NOW);
+            pages.protect(Access::Read, NOW);
             next.NotifyEvent(copy);
-            pages.protect(libc::PROT_NONE, OVER);
+            pages.protect(Access::None, OVER);
         }
     }
 }
@@ -140,14 +134,12 @@ impl Pages<'_> {
         unsafe { self.guard.pages.add(self.first * self.guard.page) }
     }
 
-    fn protect(&self, protection: c_int, usage: u8) -> bool {
+    fn protect(&self, access: Access, usage: u8) -> bool {
         for page in &self.guard.uses[self.first..self.first + self.count] {
             page.store(usage, Ordering::Release);
         }
         // SAFETY: the pages are within the mapping, and belong to this event.
-        unsafe {
-            libc::mprotect(self.start().cast(), self.count * self.guard.page, protection) == 0
-        }
+        unsafe { protect(self.start(), self.count * self.guard.page, access) }
     }
 }
 
@@ -214,56 +206,6 @@ impl Fields for Copier {
                 }
             }
             (copies, count)
-        }
-    }
-}
-
-/// The handler of SIGSEGV that was set before ours.
-static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
-
-/// Reports that an address was touched, and returns true, if it is in a page of any agent.
-static TOUCHED: OnceLock<fn(usize) -> bool> = OnceLock::new();
-
-/// Installs the handler, once, and the function that it asks about each address. The VM's has its turn when the
-/// address is none of ours.
-pub fn install(touched: fn(usize) -> bool) {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        // SAFETY: both structures are whole, and the handler has the type that SA_SIGINFO asks for. It needs
-        // `BEFORE` and `TOUCHED` as soon as it is in place.
-        unsafe {
-            let mut action: libc::sigaction = mem::zeroed();
-            libc::sigaction(libc::SIGSEGV, ptr::null(), &raw mut action);
-            BEFORE.get_or_init(|| action);
-            TOUCHED.get_or_init(|| touched);
-            action.sa_sigaction = on_signal as *const () as usize;
-            action.sa_flags |= libc::SA_SIGINFO;
-            libc::sigaction(libc::SIGSEGV, &raw const action, ptr::null_mut());
-        }
-    });
-}
-
-unsafe extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the system passes a whole structure.
-    let address = unsafe { (*info).si_addr() }.addr();
-    if TOUCHED.get().is_some_and(|touched| touched(address)) {
-        return;
-    }
-    // SAFETY: it is called as the system would have called it.
-    unsafe {
-        match BEFORE.get() {
-            Some(before) if before.sa_sigaction > libc::SIG_IGN => {
-                if before.sa_flags & libc::SA_SIGINFO != 0 {
-                    type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-                    mem::transmute::<usize, Handler>(before.sa_sigaction)(signal, info, context);
-                } else {
-                    mem::transmute::<usize, unsafe extern "C" fn(c_int)>(before.sa_sigaction)(
-                        signal,
-                    );
-                }
-            }
-            // The instruction is executed again, and ends the process.
-            _ => _ = libc::signal(signal, libc::SIG_DFL),
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::trace::event_name;
 use finding::Findings;
 use guard::Guard;
 use jni_sys::jint;
+use jvm::platform::guard_pages;
 use jvmpi_sys::*;
 use monitors::Monitors;
 use names::Names;
@@ -92,7 +93,7 @@ impl Check {
     /// process after the first finding.
     #[must_use]
     pub fn new(agent: &Path, slot: usize, aborts: bool) -> Self {
-        guard::install(touched);
+        guard_pages::install(touched);
         let name = agent.file_name().unwrap_or(agent.as_os_str()).to_string_lossy().into_owned();
         Self {
             slot,

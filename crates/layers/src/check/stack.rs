@@ -1,6 +1,6 @@
 //! The agent's part of the stack, with names.
 
-use jvm::platform::dynamic_loader::{LoadedLibrary, library_of, this_library};
+use jvm::platform::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
 use object::{Object as _, ObjectSymbol as _};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Write as _;
@@ -119,6 +119,8 @@ fn demangled(name: &str) -> String {
     }
 }
 
+const CPP_LIBRARY: &str = "libstdc++.so.6";
+
 /// Demangles the name by the C++ library, if an agent has loaded that library.
 fn demangled_by_cpp(name: &str) -> Option<String> {
     type Demangle = unsafe extern "C" fn(
@@ -128,14 +130,11 @@ fn demangled_by_cpp(name: &str) -> Option<String> {
         *mut c_int,
     ) -> *mut c_char;
     let mangled = CString::new(name).ok().filter(|_| name.starts_with("_Z"))?;
-    // SAFETY: the strings end with NUL, and nothing is loaded that was not. The function has this type; its result
-    // is NULL or a string from malloc. The library is not closed, as its count was raised.
+    let function = symbol_in(Path::new(CPP_LIBRARY), c"__cxa_demangle")?;
+    // SAFETY: the function has this type; its result is NULL or a string from malloc. The agent whose frames these are
+    // needs the library.
     unsafe {
-        let library = libc::dlopen(c"libstdc++.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_NOW);
-        let function = NonNull::new(library)
-            .map(|library| libc::dlsym(library.as_ptr(), c"__cxa_demangle".as_ptr()))
-            .filter(|function| !function.is_null())?;
-        let demangle = std::mem::transmute::<*mut c_void, Demangle>(function);
+        let demangle = std::mem::transmute::<NonNull<c_void>, Demangle>(function);
         let (length, status) = (ptr::null_mut(), ptr::null_mut());
         let text = NonNull::new(demangle(mangled.as_ptr(), ptr::null_mut(), length, status))?;
         let demangled = CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned();
@@ -187,14 +186,14 @@ fn name(address: usize) -> Option<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jvm::platform::dynamic_loader::load;
 
     #[test]
     fn names_are_those_of_the_source() {
         assert_eq!(demangled("_ZN5agent6notify17h0123456789abcdefE"), "agent::notify");
         assert_eq!(demangled("_RNvC5agent6notify"), "agent::notify");
         assert_eq!(demangled("on_event"), "on_event");
-        // SAFETY: loading the library runs its initializers, which do nothing to others.
-        if unsafe { libc::dlopen(c"libstdc++.so.6".as_ptr(), libc::RTLD_NOW) }.is_null() {
+        if load(Path::new(CPP_LIBRARY)).is_none() {
             println!("skipped: names of C++: there is no libstdc++");
             return;
         }
