@@ -6,10 +6,11 @@ use jvm::platform::dynamic_loader::{Opened, symbol_in};
 use jvmpi_settings::library::{EXECUTABLE_STACK, NeededSymbol, ON_LOAD, without_executable_stack};
 pub use jvmpi_settings::library::{Instead, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::{CString, OsStr, OsString, c_void};
 use std::fs;
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use std::ptr::NonNull;
 
 /// An agent library, which stays loaded until the process ends.
@@ -32,12 +33,12 @@ pub struct AgentLibrary {
 /// the library but cannot load it.
 pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, LibraryError> {
     let name = name.as_ref();
-    if name.as_encoded_bytes().contains(&b'/') {
+    if name.as_encoded_bytes().iter().any(|byte| is_separator((*byte).into())) {
         let path = PathBuf::from(name);
         return if path.exists() { Ok(path) } else { Err(LibraryError::NoFile { path }) };
     }
 
-    let file_name = [OsStr::new("lib"), name, OsStr::new(".so")].join(OsStr::new(""));
+    let file_name = [OsStr::new(DLL_PREFIX), name, OsStr::new(DLL_SUFFIX)].join(OsStr::new(""));
     let candidates = search.iter().map(|directory| directory.join(&file_name));
     let (foreign, fitting): (Vec<_>, Vec<_>) = candidates
         .filter(|path| path.is_file())

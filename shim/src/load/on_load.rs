@@ -6,10 +6,10 @@ use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
 use jvm::lock::Lock;
 use jvm::platform::dynamic_loader::{self, library_of};
+use jvm::platform::names::{self, file_and_options};
 use jvm::vm_structs;
 use jvmpi_settings::{ExecStack, OnLoad};
 use std::ffi::{CStr, CString, OsStr, c_char};
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
@@ -48,10 +48,10 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let (name, options) = name_and_options(text);
+    let (name, options) = file_and_options(text);
     let options = options.and_then(|options| CString::new(options).ok());
     let may_copy = jvmpi_settings::get().execstack == ExecStack::Copy;
-    let library = open(name, may_copy).map_err(|error| error.to_string())?;
+    let library = open(&names::of_system(name), may_copy).map_err(|error| error.to_string())?;
     match &options {
         Some(options) => {
             let options = without_secret(&options.to_string_lossy());
@@ -60,12 +60,6 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
         None => log::info!("agent {} without options", library.path.display()),
     }
     Ok(Some(Pending { library, options }))
-}
-
-/// Splits `name:options`, as the VM does for -Xrun: the options are None without a colon.
-fn name_and_options(text: &[u8]) -> (&OsStr, Option<&[u8]>) {
-    let mut parts = text.splitn(2, |byte| *byte == b':');
-    (OsStr::from_bytes(parts.next().unwrap_or_default()), parts.next())
 }
 
 /// Returns the options without the secret of a recording. Others may read the log of a program.
@@ -92,7 +86,9 @@ fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
     let own = dynamic_loader::this_library();
     let search: Vec<PathBuf> = directories
         .iter()
-        .flat_map(|list| std::env::split_paths(OsStr::from_bytes(list.to_bytes())))
+        .flat_map(|list| {
+            std::env::split_paths(&*names::of_system(list.to_bytes())).collect::<Vec<_>>()
+        })
         // That would be the working directory, where anybody may have put a library.
         .filter(|directory| !directory.as_os_str().is_empty())
         .chain(own.and_then(|own| own.path.parent().map(PathBuf::from)))
@@ -109,9 +105,9 @@ pub fn check_xrun_libraries() -> Result<(), String> {
     }
     for option in vm_structs::vm_options().unwrap_or_default() {
         let Some(agent) = option.to_bytes().strip_prefix(b"-Xrun") else { continue };
-        let (name, options) = name_and_options(agent);
+        let (name, options) = file_and_options(agent);
         // The JVM loads the file itself.
-        match open(name, false) {
+        match open(&names::of_system(name), false) {
             Ok(library) => {
                 let options = String::from_utf8_lossy(options.unwrap_or_default());
                 let settings = get_env::settings_of(&library.path, &options);
