@@ -8,12 +8,12 @@ use crate::objects::Object;
 use crate::orders::Orders;
 use crate::output::Output;
 use crate::per_thread::{InUse, Own, Slot, Waited};
-use crate::platform::thread_name;
 use crate::session::Session;
 use crate::shared::{Heap, Live, Shared, lock, new_class, text};
 use crate::symbols::{NO_TRACE, NewThread};
 use crate::weights::{Tally, Weights};
 use crate::{listener, locks, sampler};
+use jvm::platform::os_thread;
 use jvmpi::{
     Agent, ArenaId, ClassId, ClassLoad, Context, Frames, GcDisabled, GlobalrefAlloc, HeapUse,
     LoadError, MethodId, MonitorWait, MultiThreaded, ObjectAlloc, ObjectId, ObjectMove, OnLoad,
@@ -115,7 +115,7 @@ impl Hprof {
 /// Returns true if a running VM is loading the agent. A bad option, or help, may end the process only while
 /// the process is starting. JVMPI does not report this, but HotSpot loads agents on a thread of this name.
 fn is_attached() -> bool {
-    thread_name().is_some_and(|name| name == "Attach Listener")
+    os_thread::name_of(os_thread::ask()) == "Attach Listener"
 }
 
 /// Ends the process because of an error, as HPROF always did, unless the agent is attached to a running

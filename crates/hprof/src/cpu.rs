@@ -6,10 +6,10 @@
 use crate::cpu_state::{Cpu, Kinds, State};
 use crate::message::error;
 use crate::orders::Sampled;
-use crate::platform::process_clock;
 use crate::session::Session;
 use crate::shared::{Shared, lock};
 use crate::symbols::Symbols;
+use jvm::platform::cpu_clock::of_process;
 use jvmpi::{CpuSample, CpuSampleKind, Frames, GcDisabled, MultiThreaded};
 use jvmpi_formats::profile::{Label, ThreadSerial, TraceSerial};
 use std::sync::Arc;
@@ -45,18 +45,18 @@ impl Cpu {
                     State::Over
                 }
             };
-            match process_clock() {
-                Ok(now) if self.counted > 0 => self.clock = now,
-                Ok(_) => {}
-                Err(why) => error(&format_args!(
-                    "cannot read the CPU time of the process ({why}): CPU time of native code is missing"
-                )),
+            match of_process() {
+                Some(now) if self.counted > 0 => self.clock = now,
+                Some(_) => {}
+                None => error(
+                    &"cannot read the CPU time of the process: that of native code is missing",
+                ),
             }
         }
         let Self { state: State::On(sampler, frames), clock, used, counted, kinds } = self else {
             return LATER;
         };
-        let now = process_clock().unwrap_or(*clock);
+        let now = of_process().unwrap_or(*clock);
         let passed = now.saturating_sub(std::mem::replace(clock, now));
         if *sampled == Sampled::ALL {
             *used += passed;

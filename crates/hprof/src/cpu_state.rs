@@ -1,8 +1,8 @@
 //! The state of `cpu=samples`, and the sums that are made from it when samples are written. The module
 //! [`cpu`](crate::cpu) collects the samples.
 
-use crate::platform::process_clock;
 use crate::symbols::Symbols;
+use jvm::platform::cpu_clock::of_process;
 use jvmpi::{CpuSample, CpuSampler, Frames};
 use jvmpi_formats::profile::{NameId, ThreadSerial, TraceSerial};
 use rustc_hash::FxHashMap;
@@ -91,7 +91,7 @@ impl Cpu {
     pub fn begin(is_attached: bool) -> Self {
         Self {
             state: State::Off,
-            clock: if is_attached { process_clock().unwrap_or_default() } else { Duration::ZERO },
+            clock: of_process().filter(|_| is_attached).unwrap_or_default(),
             used: Duration::ZERO,
             counted: 0,
             kinds: Kinds::default(),

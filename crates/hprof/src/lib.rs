@@ -21,7 +21,6 @@ mod objects;
 mod orders;
 mod output;
 mod per_thread;
-mod platform;
 mod rendered;
 mod sampler;
 mod session;

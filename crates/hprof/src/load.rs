@@ -3,13 +3,15 @@
 
 use crate::agent::Hprof;
 use crate::message::error;
-use crate::platform;
+use jvm::platform::dynamic_loader::{Opened, symbol_in, this_library};
+use jvm::platform::names::{LOADED_SHIM, SHIM};
 use jvmpi::export::Loaded;
 use jvmpi::sys::JVMPI_Event;
 use jvmpi::sys::jni_sys::{JNI_ERR, JavaVM, jint};
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::path::Path;
-use std::ptr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
 
 /// An entry point of `libjvmpi.so`, or of this library.
 type OnLoad = unsafe extern "system" fn(*mut JavaVM, *mut c_char, *mut c_void) -> jint;
@@ -69,7 +71,7 @@ pub unsafe extern "system" fn Agent_OnAttach(
 /// # Safety
 /// `vm` is the VM of this process, which calls the entry point `name` of this library with `options`.
 unsafe fn bring(name: &CStr, vm: *mut JavaVM, options: *mut c_char) -> jint {
-    let found = platform::own_path().and_then(|own| Ok((entry_point(&own, name)?, own)));
+    let found = own_path().and_then(|own| Ok((entry_point(&own, name)?, own)));
     let (on_load, own) = match found {
         Ok(found) => found,
         Err(why) => {
@@ -85,17 +87,27 @@ unsafe fn bring(name: &CStr, vm: *mut JavaVM, options: *mut c_char) -> jint {
     unsafe { on_load(vm, agent.as_ptr().cast_mut(), ptr::null_mut()) }
 }
 
+/// Returns the path of this library.
+fn own_path() -> Result<PathBuf, String> {
+    let own = this_library().ok_or("cannot find HPROF; give its full path with -agentpath:")?;
+    fs::canonicalize(&own.path).map_err(|e| format!("{}: {e}", own.path.display()))
+}
+
 /// Returns an entry point of `libjvmpi.so`: the one that is loaded, or the one beside this library. It stays loaded.
 fn entry_point(own: &Path, name: &CStr) -> Result<OnLoad, String> {
-    const LOADED: &CStr = c"libjvmpi.so.1";
-    let beside = own.with_file_name("libjvmpi.so");
-    // SAFETY: the initialization of libjvmpi.so has no requirements.
-    let found = unsafe { platform::function(LOADED, &beside, name) }.map_err(|why| {
-        format!("cannot load libjvmpi.so, which must be beside libhprof.so: {why}")
-    })?;
-    if found.is_null() {
-        return Err(format!("{} has no {}", beside.display(), name.to_string_lossy()));
-    }
+    let beside = own.with_file_name(SHIM);
+    let found = match symbol_in(Path::new(LOADED_SHIM), name) {
+        Some(found) => Some(found),
+        // SAFETY: the initialization of libjvmpi.so has no requirements.
+        None => unsafe { Opened::open(beside.as_os_str()) }
+            .map_err(|why| {
+                let (own, why) = (own.file_name().unwrap_or_default().display(), why.display());
+                format!("cannot load {SHIM}, which must be beside {own}: {why}")
+            })?
+            .symbol(name),
+    };
+    let found =
+        found.ok_or_else(|| format!("{} has no {}", beside.display(), name.to_string_lossy()))?;
     // SAFETY: libjvmpi.so exports these functions with this type.
-    Ok(unsafe { std::mem::transmute::<*mut c_void, OnLoad>(found) })
+    Ok(unsafe { std::mem::transmute::<NonNull<c_void>, OnLoad>(found) })
 }

@@ -1,7 +1,7 @@
 //! The destination of the profile: a front end, or a file that gets its final name only when it is complete.
 
-use crate::platform::unsent;
 use crate::rendered::Rendered;
+use jvm::platform::sockets::unsent;
 use jvmpi_formats::hprof::options::{Cpu, Options, Output as Destination};
 use jvmpi_formats::profile::{
     BinaryWriter, Format, Profile, StreamWriter, TextWriter, Version, WholeFile, Writer,

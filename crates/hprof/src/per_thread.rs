@@ -5,6 +5,7 @@ use crate::cpu_clock::CpuClock;
 use crate::objects::Cursor;
 use crate::session::Session;
 use crate::sites::Allocations;
+use jvm::platform::membarrier;
 use jvmpi::{Frame, Frames};
 use jvmpi_formats::hprof::options::Cpu;
 use jvmpi_formats::profile::ThreadSerial;
@@ -122,7 +123,7 @@ impl Slot {
     }
 
     /// Takes the data of another thread, after the epoch has become `epoch` and a later
-    /// [`pass_barrier`](crate::platform::pass_barrier) has
+    /// [`pass_barrier`] has
     /// succeeded. Returns None if the thread is using the data, has renewed it since, or has none.
     pub fn take(&self, epoch: u32) -> Option<Box<Own>> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,6 +134,11 @@ impl Slot {
         // SAFETY: the thread does not use the data, and waits for the lock before it does.
         unsafe { &mut *self.own.get() }.take()
     }
+}
+
+/// Makes all threads of the process pass a memory barrier. Returns false if the system does not support that.
+pub fn pass_barrier() -> bool {
+    membarrier::register().then(membarrier::of_all_threads).is_some()
 }
 
 /// Marks a slot as used by its thread until this is dropped.
@@ -172,7 +178,6 @@ impl DerefMut for InUse<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::pass_barrier;
     use jvmpi_formats::hprof::options::{Options, Request};
     use std::thread;
 

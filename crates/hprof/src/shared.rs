@@ -4,12 +4,12 @@ use crate::cpu_state::Cpu;
 use crate::locks;
 use crate::objects::{Object, Objects};
 use crate::orders::{Orders, Sampled};
-use crate::per_thread::Slot;
-use crate::platform::{pass_barrier, trim_memory};
+use crate::per_thread::{Slot, pass_barrier};
 use crate::session::Session;
 use crate::sites::SiteKey;
 use crate::symbols::{NO_TRACE, NewClass, Symbols};
 use crate::weights::{Tally, Weights};
+use jvm::platform::anonymous_memory::trim_heap;
 use jvmpi::{
     ClassId, ClassLoad, Context, Field, Frame, Frames, GcDisabled, ModifiedUtf8, MultiThreaded,
     ObjectAlloc, ObjectId, RawMonitor, ThreadId, ThreadLocal, mode,
@@ -281,7 +281,7 @@ impl Shared {
         }
         self.session().forget();
         lock(&self.known).end();
-        trim_memory();
+        trim_heap();
     }
 
     /// Returns the object of a JNI global reference and the trace that created the reference.
