@@ -64,6 +64,8 @@ internals! {
         "MONITOR_WAIT is not sent for Thread.sleep";
     WAIT: "JVM_MonitorWait", since OLDEST, Warn,
         "a notified thread is not reported as waiting for the monitor again";
+    HOLDS_LOCK: "JVM_HoldsLock", since OLDEST, Info,
+        "a wait for a monitor that the thread does not own is reported too";
     PARK: "Unsafe.park", since OLDEST, Warn,
         "park=monitor has no effect";
     BOUND_FUNCTIONS: "native_function", since OLDEST, Warn,

@@ -314,14 +314,6 @@ impl Jni {
         self.unless_thrown(result)
     }
 
-    /// Calls a static method that takes an object and returns a `boolean`. False if it threw.
-    pub fn call_static_boolean(self, class: jclass, method: MethodId, object: jobject) -> bool {
-        let arguments = [jvalue { l: object }];
-        assert_may_allocate();
-        let result = jni!(self, CallStaticBooleanMethodA, class, method.0, arguments.as_ptr());
-        !self.clear_exception() && result
-    }
-
     /// Calls a static method without parameters and result. `None` if it threw.
     pub fn call_static_void(self, class: jclass, method: MethodId) -> Option<()> {
         assert_may_allocate();

@@ -7,13 +7,14 @@ use crate::dumps::object_dump;
 use crate::gc::collections;
 use crate::table;
 use crate::threads;
-use crate::translate::{receivers, subscriptions};
+use crate::translate::{monitors, receivers, subscriptions};
 use jvm::Jni;
 
 /// Looks them up. The VM is ready to run Java code, and the program has not begun.
 pub fn run(jni: Jni) {
     table::threads::prepare_to_suspend();
     collections::moves_only_in_pauses();
+    monitors::holds_lock_function();
     // This defines the Tracker too, which the next test needs.
     subscriptions::report_parking(jni);
     threads::internally(jni, || receivers::prepare(jni));

@@ -12,15 +12,16 @@ use crate::records::agents::{self, Agent};
 use crate::records::virtual_thread;
 use crate::sync::{contention, tagging};
 use crate::threads::{self, Current, Thread};
-use jni_sys::{JNIEnv, jboolean, jint, jlong, jobject};
+use jni_sys::{JNIEnv, jboolean, jclass, jint, jlong, jobject};
 use jvm::lock::Memo;
 use jvm::types::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
-use jvm::{FieldId, GlobalRef, Jni, MethodId};
+use jvm::{FieldId, Jni, internals, symbols};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
     JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
     JVMPI_Event_monitor, JVMPI_Event_monitor_wait, jobjectID,
 };
+use std::ffi::c_void;
 use std::ptr;
 use std::time::Duration;
 
@@ -327,16 +328,21 @@ fn wait(time: Duration) -> impl Fn(&Agent, jobjectID) -> JVMPI_Event_monitor_wai
     move |_, object| JVMPI_Event_monitor_wait { object, timeout: time.as_millis() as jlong }
 }
 
+type HoldsLock = unsafe extern "system" fn(*mut JNIEnv, jclass, jobject) -> jboolean;
+
+/// Returns the function behind `Thread.holdsLock`, which the VM exports.
+pub fn holds_lock_function() -> Option<HoldsLock> {
+    static HOLDS_LOCK: Memo<Option<HoldsLock>> = Memo::new();
+    *HOLDS_LOCK.get_or_find(|| {
+        let address = internals::HOLDS_LOCK.find(|| symbols::find(c"JVM_HoldsLock"))?;
+        // SAFETY: the function of this name has this type.
+        Some(unsafe { std::mem::transmute::<*mut c_void, HoldsLock>(address.as_ptr()) })
+    })
+}
+
 /// Returns true if the current thread owns the object's monitor.
 fn holds_lock(jni: Jni, object: jobject) -> bool {
-    static HOLDS_LOCK: Memo<Option<(GlobalRef, MethodId)>> = Memo::new();
-    let method = HOLDS_LOCK.get_or_find(|| {
-        jni.frame(4, |jni| {
-            let class = jni.find_class(c"java/lang/Thread")?;
-            let method = jni.static_method(class, c"holdsLock", c"(Ljava/lang/Object;)Z")?;
-            Some((GlobalRef::new(jni, class)?, method))
-        })
-    });
-    let Some((class, method)) = method else { return false };
-    threads::internally(jni, || jni.call_static_boolean(class.get(), *method, object))
+    // SAFETY: the environment is the current thread's. The class, which is not used, is that of a static method.
+    let holds = |function: HoldsLock| unsafe { function(jni.env(), ptr::null_mut(), object) };
+    holds_lock_function().is_none_or(holds)
 }
