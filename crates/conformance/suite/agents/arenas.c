@@ -12,9 +12,11 @@ static struct {
     jint arena;
     int moves, freed;
 } objects[OBJECTS];
-static volatile int n, following, in_collection, outside, unknown_arena, unnamed, wrong_arena, moves, deletes, dead_arena;
+static volatile int n, in_collection, outside, unknown_arena, unnamed, wrong_arena, moves, deletes, dead_arena;
 static int is_new[ARENAS], is_deleted[ARENAS];
 static jobjectID old_id;
+/* The thread that remembers objects; others may allocate meanwhile. */
+static JNIEnv *volatile remembering;
 
 static int is_known(jint arena)
 {
@@ -76,7 +78,7 @@ static void notify(JVMPI_Event *e)
     case JVMPI_EVENT_OBJECT_ALLOC:
     case JVMPI_EVENT_OBJECT_ALLOC | JVMPI_REQUESTED_EVENT:
         unknown_arena += !is_known(e->u.obj_alloc.arena_id);
-        if (following && n < OBJECTS) {
+        if (remembering == e->env_id && n < OBJECTS) {
             objects[n].id = e->u.obj_alloc.obj_id;
             objects[n].arena = e->u.obj_alloc.arena_id;
             n++;
@@ -95,14 +97,14 @@ static void remember(JNIEnv *env, jobjectArray array, int count)
     int i;
 
     n = 0;
-    following = 1;
+    remembering = env;
     for (i = 0; i < count; i++) {
         jobject object = (*env)->GetObjectArrayElement(env, array, i);
 
         jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, jvmpi->jobject2jobjectID(object));
         (*env)->DeleteLocalRef(env, object);
     }
-    following = 0;
+    remembering = NULL;
 }
 
 static void collected(JNIEnv *env, jobjectArray array, int count)
