@@ -1,6 +1,7 @@
 //! Runs the conformance suite on the library under test.
 
 use crate::jdk::{self, Gc};
+use crate::machine::Machine;
 use crate::{build, text, workspace_root};
 use jvmpi_conformance::compile::Compiled;
 use jvmpi_conformance::manifest::Manifest;
@@ -26,15 +27,20 @@ pub fn place(jdk: &jdk::Jdk, gc: Gc) -> Place {
     Place { name: format!("{}/{}", jdk.name(), gc.name()), java: jdk.java(), flags }
 }
 
+/// Returns every JDK, those of vendors too.
+#[must_use]
+pub fn jdks() -> Vec<jdk::Jdk> {
+    jdk::found().into_values().chain(jdk::of_vendors(Machine::this())).collect()
+}
+
 /// Returns every JDK with every collector that it supports, and the zero VM.
 #[must_use]
 pub fn places() -> Vec<Place> {
-    let jdks = jdk::found();
     let with = |jdk: &jdk::Jdk| {
         let gcs = Gc::ALL.into_iter().filter(|&gc| jdk.supports(gc));
         gcs.map(|gc| place(jdk, gc)).collect::<Vec<_>>()
     };
-    jdks.values().flat_map(with).chain(zero()).collect()
+    jdks().iter().flat_map(with).chain(zero()).collect()
 }
 
 /// Returns the zero VM, which has no compiler.

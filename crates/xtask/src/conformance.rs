@@ -53,7 +53,7 @@ fn document_tried(tried: &Tried) -> Result<(), String> {
 fn record(results: &Results) -> Result<(), String> {
     let date = Command::new("date").args(["-u", "+%F"]).output();
     let date = date.map_err(|error| format!("date: {error}"))?.stdout;
-    let jdks: Vec<_> = jdk::found().into_values().chain(jdk::zero()).collect();
+    let jdks: Vec<_> = suite::jdks().into_iter().chain(jdk::zero()).collect();
     let version = |jvm: &str| {
         let of_it = |jdk: &&jdk::Jdk| Some(&*jdk.name()) == jvm.split('/').next();
         jdks.iter().find(of_it).map(|jdk| jdk.build()).unwrap_or_default()

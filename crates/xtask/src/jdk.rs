@@ -4,20 +4,17 @@ use compat_tests::jdk::{self, Jdk};
 
 use crate::cross;
 
-/// Downloads missing runtimes, or those of the named versions, and lists all.
+/// Downloads missing runtimes, or those with these names, and lists all.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
     if arguments.is_empty() {
         jdk::fetch(machine)?;
     } else {
-        let feature = |argument: &String| {
-            argument.parse().map_err(|_| format!("{argument} is no version, such as 26"))
-        };
-        jdk::fetch_named(machine, &arguments.iter().map(feature).collect::<Result<Vec<_>, _>>()?)?;
+        jdk::fetch_named(machine, &arguments)?;
     }
-    for jdk in jdk::found_for(machine).values() {
-        println!("JDK {:<3} {:<10} {}", jdk.feature, jdk.version, jdk.home.display());
+    for jdk in jdk::found_for(machine).into_values().chain(jdk::of_vendors(machine)) {
+        println!("JDK {:<11} {:<10} {}", jdk.name(), jdk.version, jdk.home.display());
     }
     Ok(())
 }

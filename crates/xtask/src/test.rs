@@ -49,8 +49,8 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     }
     cargo.arg("test");
     if let Some(vm) = vm {
-        if let Ok(feature) = vm.parse() {
-            jdk::fetch_named(machine, &[feature])?;
+        if machine.runtimes().any(|(name, _)| name == vm) {
+            jdk::fetch_named(machine, std::slice::from_ref(&vm))?;
         }
         jdk::other(&vm)?;
         cargo.env(jdk::OTHER, vm);
