@@ -91,7 +91,7 @@ impl Cpu {
     pub fn begin(is_attached: bool) -> Self {
         Self {
             state: State::Off,
-            clock: of_process().filter(|_| is_attached).unwrap_or_default(),
+            clock: if is_attached { of_process().unwrap_or_default() } else { Duration::ZERO },
             used: Duration::ZERO,
             counted: 0,
             kinds: Kinds::default(),

@@ -1,7 +1,8 @@
 //! Memory that grows without being moved or copied. Address space is mapped once; its pages become memory when they are
 //! written to. A buffer whose size is known is simply allocated.
 
-use crate::platform::{self, available};
+use crate::platform::{advise_large_pages, available};
+use memmap2::{MmapMut, MmapOptions};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -32,8 +33,6 @@ const LARGE: usize = 1 << 26;
 /// A block of bytes that grows at its end.
 pub struct Buffer {
     space: Space,
-    /// The bytes of the space.
-    size: usize,
     /// The bytes that are in use. Those behind are zero.
     length: usize,
     /// The bytes of the space that the system could bear when it was asked.
@@ -42,15 +41,25 @@ pub struct Buffer {
 
 /// The memory of a buffer.
 enum Space {
-    Mapped(platform::Space),
+    Mapped(MmapMut),
     Allocated(Box<[u8]>),
+}
+
+impl Space {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Allocated(block) => block,
+        }
+    }
 }
 
 impl Buffer {
     /// Returns an empty buffer.
     pub fn new() -> Result<Self, Full> {
-        let (map, size) = reserve().ok_or(Full)?;
-        Ok(Self { space: Space::Mapped(map), size, length: 0, granted: 0 })
+        let map = reserve().ok_or(Full)?;
+        Ok(Self { space: Space::Mapped(map), length: 0, granted: 0 })
     }
 
     /// Returns an empty buffer for at most this many bytes.
@@ -61,7 +70,7 @@ impl Buffer {
         let mut block = Vec::new();
         block.try_reserve_exact(bytes).map_err(|_| Full)?;
         block.resize(bytes, 0);
-        Ok(Self { space: Space::Allocated(block.into()), size: bytes, length: 0, granted: bytes })
+        Ok(Self { space: Space::Allocated(block.into()), length: 0, granted: bytes })
     }
 
     /// Appends `count` bytes that are zero; the position of the first.
@@ -87,7 +96,7 @@ impl Buffer {
     #[cold]
     fn grow(&mut self, length: usize) -> Result<(), Full> {
         let wanted = length - self.granted;
-        let room = self.size - self.granted;
+        let room = self.space.bytes().len() - self.granted;
         let is_large = length > LARGE;
         let ahead = if is_large { self.granted / 8 } else { self.granted };
         let step_of = |ahead: usize| wanted.max(ahead).min(room).next_multiple_of(STEP);
@@ -96,19 +105,17 @@ impl Buffer {
         };
         let steps = [step_of(ahead.max(STEP)), step_of(CHECKED)];
         let step = steps.into_iter().filter(|_| wanted <= room).find(fits).ok_or(Full)?;
-        if let Space::Mapped(map) = &mut self.space
-            && !platform::grow(map, self.granted + step, is_large)
-        {
-            return Err(Full);
+        if is_large && let Space::Mapped(map) = &self.space {
+            advise_large_pages(map);
         }
         self.granted += step;
         Ok(())
     }
 }
 
-/// Reserves address space, and returns how much.
-fn reserve() -> Option<(platform::Space, usize)> {
-    let map = |size| Some((platform::reserve(size)?, size));
+/// Maps address space. No memory is behind it until it is written to.
+fn reserve() -> Option<MmapMut> {
+    let map = |size| MmapOptions::new().len(size).no_reserve_swap().map_anon().ok();
     let smaller = || {
         // The process is limited: others need address space too.
         let sizes = std::iter::successors(Some(RESERVED / 2), |size| Some(size / 2));
@@ -124,10 +131,7 @@ impl Deref for Buffer {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        match &self.space {
-            Space::Mapped(map) => &map[..self.length],
-            Space::Allocated(block) => &block[..self.length],
-        }
+        &self.space.bytes()[..self.length]
     }
 }
 

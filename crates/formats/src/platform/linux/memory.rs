@@ -1,26 +1,14 @@
-//! Memory for dumps. Threads are stopped meanwhile, so nothing here allocates.
+//! The memory that the system can still give. Threads are stopped meanwhile, so nothing here allocates.
 
-use memmap2::{Advice, MmapMut, MmapOptions};
+use memmap2::{Advice, MmapMut};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::FromRawFd;
 
-/// Address space. No memory is behind a page until it is written to.
-pub type Space = MmapMut;
-
-/// Reserves this many bytes of address space.
-pub fn reserve(size: usize) -> Option<Space> {
-    MmapOptions::new().len(size).no_reserve_swap().map_anon().ok()
-}
-
-/// Makes this many bytes at the beginning usable, of large pages if that is asked for. False if there is no memory
-/// for them.
-pub fn grow(space: &mut Space, _: usize, is_large: bool) -> bool {
-    if is_large {
-        // That the advice is not taken does no harm.
-        _ = space.advise(Advice::HugePage);
-    }
-    true
+/// Asks for large pages.
+pub fn advise_large_pages(map: &MmapMut) {
+    // That the advice is not taken does no harm.
+    _ = map.advise(Advice::HugePage);
 }
 
 /// Returns the bytes of memory that the system can still give without taking any from programs; None if they are
