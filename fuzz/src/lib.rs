@@ -22,7 +22,7 @@ use std::path::Path;
 
 #[path = "../../crates/cli/src/answer.rs"]
 mod answer;
-#[path = "../../crates/classfile/tests/support/exercise.rs"]
+#[path = "../../crates/classfile/tests/classfile/support/exercise.rs"]
 mod exercise;
 #[allow(dead_code, reason = "`record` also asks what is still coming")]
 #[path = "../../crates/cli/src/record/received.rs"]

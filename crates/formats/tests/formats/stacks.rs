@@ -1,8 +1,6 @@
 //! Files made of stacks agree with the profile, according to readers that know nothing of this crate.
 
-mod fixture;
-
-use fixture::{binary_sections, tables, text_sections};
+use crate::fixture::{self, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
     BinaryWriter, CpuSample, CpuSamples, Family, File, Format, Frame, Line, Method, Profile,
     Section, TextWriter, ThreadSerial, TraceSerial, Version, WallState, Weight, Writer, preamble,

@@ -1,9 +1,7 @@
 //! VisualVM's heap library, a reader of other authors, finds in binary files what was written: objects, classes,
 //! roots and stack traces. It is in Debian's package `visualvm`.
 
-mod fixture;
-
-use fixture::{MAIN, WORKER, heap_dump, heap_names, heap_records, tables};
+use crate::fixture::{MAIN, WORKER, heap_dump, heap_names, heap_records, tables};
 use jvmpi_formats::profile::heap::{self, Record};
 use jvmpi_formats::profile::{
     BinaryWriter, Class, ClassSerial, EachRecord, ObjectId, TraceSerial, Version, Writer,

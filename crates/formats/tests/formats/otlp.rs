@@ -1,8 +1,6 @@
 //! Every field of a request of OTLP is what the published messages say, as the project's own library reads them.
 
-mod fixture;
-
-use fixture::{tables, text_sections};
+use crate::fixture::{self, tables, text_sections};
 use jvmpi_formats::profile::{
     AttributeValue, CpuSample, CpuSamples, Frame, Line, Method, Profile, Section, ThreadSerial,
     Weight, otlp, otlp_rejected, preamble,

@@ -1,13 +1,11 @@
 //! A Java program runs rewritten: its output is unchanged, and the probes count exactly.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::support::{Jdk, class_files, hide_frames, scratch, succeed};
 use jvmpi_classfile::{ClassFile, Editor, Handler, Kind, Place, Uninitialized, opcode};
-use support::{Jdk, class_files, hide_frames, scratch, succeed};
 
 /// The results of a run of the program.
 struct Run {

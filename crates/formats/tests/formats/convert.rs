@@ -1,8 +1,6 @@
 //! Files are converted between the encodings of HPROF.
 
-mod fixture;
-
-use fixture::{binary_file, heap_dump, heap_records, shown_records, tables, text_sections};
+use crate::fixture::{binary_file, heap_dump, heap_records, shown_records, tables, text_sections};
 use jvmpi_formats::profile::{BinaryWriter, File, Section, TextWriter, Version, Writer};
 
 #[test]

@@ -2,9 +2,7 @@
 //! crate writes.
 #![cfg(feature = "jfr")]
 
-mod fixture;
-
-use fixture::{CREATED, DUMPED, MAIN, WORKER, binary_sections, tables, text_sections};
+use crate::fixture::{CREATED, DUMPED, MAIN, WORKER, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::heap::type_name;
 use jvmpi_formats::profile::{
     BucketSamples, CpuSample, CpuSamples, CpuTime, CpuTimes, Encoding, File, Jvm, Label, Line,

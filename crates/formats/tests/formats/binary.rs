@@ -1,9 +1,8 @@
 //! Binary files are read as they were written.
 
-mod fixture;
-
-use fixture::{
-    CREATED, binary_file, binary_sections, heap_dump, heap_records, show, shown_records, tables,
+use crate::fixture::{
+    self, CREATED, binary_file, binary_sections, heap_dump, heap_records, show, shown_records,
+    tables,
 };
 use jvmpi_formats::profile::heap::{self, Elements, Objects, Primitives, Record};
 use jvmpi_formats::profile::{

@@ -3,16 +3,14 @@
 //! By default every 150th class is used, with `CLASSFILE_CORPUS=20` every twentieth. On a machine without
 //! a JDK, the tests report that and pass.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use crate::support::{Jdk, class_files, hide_frames, scratch, write_classes};
 use jvmpi_classfile::{
     ClassFile, Editor, FieldRef, Kind, Method, MethodRef, Place, Skip, Snippet, Uninitialized,
     opcode,
 };
-use support::{Jdk, class_files, hide_frames, scratch, write_classes};
 
 fn for_each_jdk(test: impl Fn(&Jdk, &[PathBuf])) {
     let jdks = Jdk::all();

@@ -1,8 +1,6 @@
 //! Text is written in the shapes of HPROF.
 
-mod fixture;
-
-use fixture::{DUMPED, MAIN, WORKER, heap_dump, heap_records, tables, text_sections};
+use crate::fixture::{self, DUMPED, MAIN, WORKER, heap_dump, heap_records, tables, text_sections};
 use jvmpi_formats::profile::{
     self, EachRecord, Encoding, File, Monitor, ObjectId, Section, TextWriter, ThreadSerial, Writer,
 };
@@ -27,7 +25,7 @@ fn written() -> String {
 
 #[test]
 fn every_record_has_the_shape_of_hprof() {
-    let expected = include_str!("expected.txt")
+    let expected = include_str!("../expected.txt")
         .replace("@CREATED@", &fixture::CREATED.to_text())
         .replace("@DUMPED@", &DUMPED.to_text());
     let written = written();

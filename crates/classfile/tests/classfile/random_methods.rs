@@ -1,19 +1,17 @@
 //! Random methods near the size limits of a branch and of a method, so that all forms of widening
 //! occur. With the probes, their behavior must not change, and they must verify.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::support::machine::{Machine, Probes};
+use crate::support::{Jdk, scratch, write_classes};
 use jvmpi_classfile::builder::{Body, ClassBuilder};
 use jvmpi_classfile::opcode::*;
 use jvmpi_classfile::{ClassFile, Editor, MethodRef, Rewritten, Skip, Snippet};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use support::machine::{Machine, Probes};
-use support::{Jdk, scratch, write_classes};
 
 /// A piece of a generated method. The four int arguments are in locals 0 to 3; locals 4 and 5 are
 /// free. Targets are statement numbers.

@@ -3,8 +3,6 @@
 //! The inserted pieces are two bytes long. They push a number that identifies their place and pop
 //! it.
 
-mod support;
-
 use jvmpi_classfile::builder::{Body, ClassBuilder};
 use jvmpi_classfile::opcode::*;
 use jvmpi_classfile::{

@@ -1,8 +1,6 @@
 //! The stream of a JVM is read as it was written, and the profiles of consecutive parts of a run add up to the run.
 
-mod fixture;
-
-use fixture::{WORKER, binary_sections, tables, text_sections};
+use crate::fixture::{self, WORKER, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
     Amount, BucketSamples, CpuSample, CpuSamples, DumpKind, Increments, Profile, Section, Sites,
     StreamEvent, StreamReader, StreamWriter, TextWriter, Time, Timeline, TraceSerial, Weight,

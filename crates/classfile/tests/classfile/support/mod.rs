@@ -1,10 +1,9 @@
 //! JDKs on this machine, their classes, and Java programs that check rewritten classes.
 
-#![allow(dead_code)] // Each test program uses a part of it.
-
 pub mod exercise;
 pub mod machine;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -68,14 +67,17 @@ impl Jdk {
 
     /// Runs one of the programs in `tests/java`, compiled by this JDK.
     pub fn judge(&self, program: &str, options: &[&str], arguments: &[&OsStr]) -> String {
-        static COMPILING: Mutex<()> = Mutex::new(());
+        static COMPILED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
         let classes = scratch().join(format!("judges-{}", self.feature)).join(program);
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
         {
-            let _guard = COMPILING.lock();
-            let mut javac = self.tool("javac");
-            javac.arg("-d").arg(&classes).arg("-sourcepath").arg(&sources);
-            succeed(javac.arg(sources.join(program).with_extension("java")));
+            // Once: other tests may be running it.
+            let mut compiled = COMPILED.lock().unwrap();
+            if compiled.insert(classes.clone()) {
+                let mut javac = self.tool("javac");
+                javac.arg("-d").arg(&classes).arg("-sourcepath").arg(&sources);
+                succeed(javac.arg(sources.join(program).with_extension("java")));
+            }
         }
         let mut java = self.tool("java");
         succeed(java.args(options).arg("-cp").arg(classes).arg(program).args(arguments))

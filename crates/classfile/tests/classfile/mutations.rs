@@ -2,13 +2,11 @@
 //!
 //! The regular test counterpart of the fuzz target, which uses coverage feedback.
 
-mod support;
-
 use std::fs;
 use std::time::Instant;
 
-use support::exercise::exercise;
-use support::{Jdk, class_files};
+use crate::support::exercise::exercise;
+use crate::support::{Jdk, class_files};
 
 /// Marsaglia's xorshift64, which produces the same faults in every run.
 struct Random(u64);
