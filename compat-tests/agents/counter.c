@@ -9,7 +9,8 @@
  */
 #include "agent.h"
 
-enum { TYPES = 64 };
+/* One for each value of a byte, so that the handler needs no mask. */
+enum { TYPES = 256 };
 
 /* Of one thread, so that no two threads write to the same place. */
 typedef struct Counters {
@@ -79,7 +80,7 @@ static void notify(JVMPI_Event *e)
     int type = e->event_type;
     Counters *c = mine != NULL ? mine : new_counters();
 
-    c->n[type & (TYPES - 1)]++;
+    c->n[(unsigned char)type]++;
 }
 
 static void notify_until_start(JVMPI_Event *e)
