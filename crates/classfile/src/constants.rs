@@ -64,8 +64,9 @@ impl Constants {
             }
         }
         for index in indices() {
-            if let Some(name) = pool.class(index).ok().and_then(|name| strings.get(name)) {
-                others.entry(Other::Class(*name)).or_insert(index);
+            // Few names are common, and comparing one costs less than hashing it.
+            if let Some(name) = pool.class(index).ok().filter(|name| COMMON.contains(name)) {
+                others.entry(Other::Class(strings[name])).or_insert(index);
             }
         }
         Self { entries: Entries::new(pool.len()), strings, others }
