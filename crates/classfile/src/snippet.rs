@@ -96,6 +96,11 @@ impl Snippet {
         self.effect(0, 1)
     }
 
+    /// Appends `iadd`.
+    pub fn add(&mut self) -> &mut Self {
+        self.simple(opcode::IADD, 2, 1)
+    }
+
     /// Appends `aconst_null`.
     pub fn push_null(&mut self) -> &mut Self {
         self.simple(opcode::ACONST_NULL, 0, 1)

@@ -7,7 +7,7 @@ use super::transitions;
 use crate::classes::method_numbers;
 use crate::records::tracker::NAME;
 use jvmpi_classfile::opcode::{ACONST_NULL, ALOAD_3, IRETURN, PUTFIELD};
-use jvmpi_classfile::{ClassFile, Code, Editor, MethodRef};
+use jvmpi_classfile::{ClassFile, Code, Editor, MethodRef, Snippet};
 use jvmpi_settings::Getters;
 
 /// Adds reports of the calls of all methods that have code. The methods have the numbers from `first` on.
@@ -44,16 +44,16 @@ pub fn edit(
             continue;
         }
         let Some(mut code) = editor.method(method.index()) else { continue };
-        let index = (first + method.index()) as i32;
+        let number = first + method.index();
         // `this` cannot be passed on before the superclass constructor has run.
         let is_constructor = method.is_constructor() && class.super_name().is_some();
         let enter_constructor = enter_constructor.filter(|_| is_constructor);
         if enter_constructor.is_some() {
-            method_numbers::set_beginning(index as usize, beginnings::of(class, &method));
+            method_numbers::set_beginning(number, beginnings::of(class, &method));
         }
         if let Some(enter) = enter {
             code.at_entry(|c| {
-                let c = c.push_int(index);
+                let c = push_number(c, first, method.index());
                 match enter_constructor {
                     Some(enter_constructor) => c.invoke_static(enter_constructor),
                     None if !calls.receivers => c.invoke_static(enter),
@@ -63,19 +63,29 @@ pub fn edit(
             });
         }
         if let Some(exit) = exit {
-            code.before_returns(|c| c.push_int(index).invoke_static(exit));
-            code.on_throw(|c| c.push_int(index).invoke_static(exit));
+            code.before_returns(|c| push_number(c, first, method.index()).invoke_static(exit));
+            code.on_throw(|c| push_number(c, first, method.index()).invoke_static(exit));
         }
         if let Some(caught) = caught {
             for handler in original.catches() {
                 code.on_catch(handler, |c| {
-                    let c = c.dup().push_int(index).push_int(method.is_constructor().into());
-                    c.invoke_static(caught)
+                    let c = push_number(c.dup(), first, method.index());
+                    c.push_int(method.is_constructor().into()).invoke_static(caught)
                 });
             }
         }
     }
     Ok(())
+}
+
+/// Pushes the number of a method, given that of the first method of its class. Only small numbers are pushed without a
+/// constant; the methods of a class that has larger ones share the constant of the first.
+fn push_number(code: &mut Snippet, first: usize, index: usize) -> &mut Snippet {
+    if index == 0 || first + index <= i16::MAX as usize {
+        code.push_int((first + index) as i32)
+    } else {
+        code.push_int(first as i32).push_int(index as i32).add()
+    }
 }
 
 /// Returns true if the code consists of loads of constants and local variables, reads and writes of fields, and a
@@ -94,4 +104,36 @@ fn native(
 ) -> Result<Option<MethodRef>, jvmpi_classfile::Error> {
     let constants = editor.constants();
     is_used.then(|| constants.method_ref(NAME.to_bytes(), name, descriptor)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jvmpi_classfile::access;
+    use jvmpi_classfile::builder::{Body, ClassBuilder};
+    use jvmpi_classfile::opcode::RETURN;
+
+    #[test]
+    fn methods_with_large_numbers_share_one_constant() {
+        const METHODS: usize = 200;
+        let mut class = ClassBuilder::new(49, "T");
+        for index in 0..METHODS {
+            let body = Body::new(0, 0, [RETURN]);
+            class.method(access::STATIC, &format!("f{index}"), "()V", &body);
+        }
+        let file = class.finish();
+        let class = ClassFile::parse(&file).unwrap();
+        let added = |first| {
+            let mut editor = Editor::new(&class);
+            for index in 0..METHODS {
+                let mut code = editor.method(index).unwrap();
+                code.at_entry(|c| push_number(c, first, index).pop());
+            }
+            let rewritten = editor.finish();
+            assert!(rewritten.skipped.is_empty());
+            let changed = ClassFile::parse(&rewritten.bytes).unwrap();
+            changed.constant_pool().len() - class.constant_pool().len()
+        };
+        assert_eq!([0, 32_700, 32_768, 40_000].map(added), [0, 0, 1, 1]);
+    }
 }
