@@ -7,7 +7,7 @@
 //! call whose end was missed (`calls`). The numbers are reused once no thread needs them.
 
 use super::methods;
-use crate::records::announced_methods;
+use crate::records::announced_methods::{self, NUMBERS};
 use crate::records::class::Class;
 use crate::records::construction::Beginning;
 use crate::records::numbered::AppendOnly;
@@ -52,7 +52,10 @@ impl NumberedMethod<'_> {
     }
 }
 
-static PLACES: AppendOnly<Numbered> = AppendOnly::new();
+/// The number of entries of a chunk of [`PLACES`].
+const CHUNK: usize = 4096;
+
+static PLACES: AppendOnly<Numbered, CHUNK, { NUMBERS / CHUNK }> = AppendOnly::new();
 
 /// The returned numbers of unloaded classes, while threads may still use them.
 static RETURNED: Lock<Vec<Range<usize>>> = Lock::new(Vec::new());
@@ -114,7 +117,7 @@ fn free_returned() {
         return;
     }
     let threads = threads::all();
-    let in_use = threads.iter().flat_map(|thread| thread.calls.numbers());
+    let in_use = threads.iter().flat_map(|thread| thread.in_flight.calls.numbers());
     let in_use: HashSet<_> = in_use.map(|number| number as usize).collect();
     let is_in_use = |run: &Range<usize>| run.clone().any(|number| in_use.contains(&number));
     let (kept, free): (Vec<_>, Vec<_>) = returned.into_iter().partition(is_in_use);

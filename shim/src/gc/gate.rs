@@ -10,7 +10,8 @@
 //! its thread has a reference to it, so the object's ID does not die.
 
 use super::{barrier, collections};
-use crate::records::in_flight::{Passage, TrackedPassage};
+use crate::records::calls::{Step, Tracked};
+use crate::records::in_flight::Passage;
 use crate::records::registry;
 use crate::records::thread::Thread;
 use crate::records::{pauses, phase};
@@ -55,9 +56,9 @@ fn enter_later<'a>(mut passage: Passage<'a>, thread: &'a Thread) -> Passage<'a> 
 
 /// Lets an event reported by the Tracker pass, if it is not nested and the thread may take the short cut
 /// in the current epoch, which is returned too. None while the gate is closed.
-#[inline]
-pub fn enter_in_epoch(thread: &Thread) -> Option<(TrackedPassage<'_>, u64)> {
-    let passage = thread.in_flight.enter_tracked()?;
+#[inline(always)]
+pub fn enter_in_epoch(thread: &Thread, step: Step) -> Option<(Tracked<'_>, u64)> {
+    let passage = thread.in_flight.enter_tracked(step)?;
     // Sufficient, because [`has_epochs`] requires the kernel's barrier on the other side.
     compiler_fence(Ordering::SeqCst);
     let epoch = phase::epoch();
@@ -245,15 +246,16 @@ mod tests {
         let thread = threads::adopt_for_test(place + 1);
         let mut events = 0_u64;
         while !OVER.load(Ordering::Relaxed) {
-            if let Some((_passage, _)) = enter_in_epoch(&thread) {
+            if let Some((passage, _)) = enter_in_epoch(&thread, Step::Stay) {
                 add(place, 2);
+                passage.end();
             } else {
                 let epoch = phase::epoch();
                 let _passage = enter(&thread);
                 let _inside = enter(&thread);
                 add(place, 2);
                 if has_epochs() && phase::is_open(epoch) {
-                    thread.short_cut.allow(epoch, &thread.calls);
+                    thread.short_cut.allow(epoch, &thread.in_flight.calls);
                 }
             }
             events += 1;

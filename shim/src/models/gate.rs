@@ -2,6 +2,7 @@
 
 use super::{AgentLock, spawn};
 use crate::gc::{barrier, gate};
+use crate::records::calls::Step;
 use crate::records::phase;
 use crate::threads::Thread;
 use jvm::platform::model::machine;
@@ -60,8 +61,9 @@ impl Agent {
 
 /// Sends an event in the way in which the Tracker's natives do: by the short cut if the epoch allows it.
 fn send(thread: &Thread, agent: &Agent, place: usize) {
-    if let Some((_passage, _)) = gate::enter_in_epoch(thread) {
-        return agent.handle_event(place);
+    if let Some((passage, _)) = gate::enter_in_epoch(thread, Step::Stay) {
+        agent.handle_event(place);
+        return passage.end();
     }
     let epoch = phase::epoch();
     let _passage = gate::enter(thread);
@@ -69,7 +71,7 @@ fn send(thread: &Thread, agent: &Agent, place: usize) {
     let _inside = gate::enter(thread);
     agent.handle_event(place);
     if phase::is_open(epoch) {
-        thread.short_cut.allow(epoch, &thread.calls);
+        thread.short_cut.allow(epoch, &thread.in_flight.calls);
     }
 }
 
@@ -101,8 +103,8 @@ fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 
 /// done in the other.
 ///
 /// Fails without the barrier in `close` or the fence in `enter` or `enter_in_epoch`; if `enter` counts the event after
-/// it has looked at the gate; if `close` leaves out `phase::close_epoch`; if a `Passage` or `TrackedPassage` ends with a Relaxed
-/// store; and if `wait_until_idle` ends its wait at
+/// it has looked at the gate; if `close` leaves out `phase::close_epoch`; if a `Passage` or `Tracked` ends with a Relaxed
+/// store; if `InFlight::count` leaves out the events that have taken the short cut; and if `wait_until_idle` ends its wait at
 /// the first check.
 #[test]
 fn no_event_is_in_flight_during_a_collection() {

@@ -9,8 +9,7 @@ use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::gc::gate;
 use crate::records::agents::{self, Agent, Handler, OnlyListener};
 use crate::records::announced_methods;
-use crate::records::calls::CallsOfAgent;
-use crate::records::in_flight::TrackedPassage;
+use crate::records::calls::Step;
 use crate::records::phase::{self, Phase};
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jmethodID};
@@ -23,29 +22,29 @@ pub struct ShortCut<'a> {
     event: OnlyListener,
     /// The epoch in which the events are sent.
     pub epoch: u64,
-    _passage: TrackedPassage<'a>,
 }
 
-/// Calls `send` if the current thread's events can take the fast path. Returns None if they cannot, or if `send` has
-/// sent nothing.
+/// Takes this step of the thread's open calls and calls `send`, if the current thread's events can take the fast path.
+/// Returns None if they cannot, or if `send` has sent nothing; then the step is undone.
 #[inline(always)]
-pub fn with<R>(event: OnlyListener, send: impl FnOnce(ShortCut<'_>) -> Option<R>) -> Option<R> {
+pub fn with<R>(
+    event: OnlyListener,
+    step: Step,
+    send: impl FnOnce(ShortCut<'_>) -> Option<R>,
+) -> Option<R> {
     // If the record belongs to an ended environment, it is marked as ended, and no epoch since then has allowed it the
     // fast path.
     let thread = threads::known_current()?;
-    let (passage, epoch) = gate::enter_in_epoch(&thread)?;
-    send(ShortCut { thread: &thread, event, epoch, _passage: passage })
+    let (passage, epoch) = gate::enter_in_epoch(&thread, step)?;
+    let sent = send(ShortCut { thread: &thread, event, epoch })?;
+    passage.end();
+    Some(sent)
 }
 
 impl ShortCut<'_> {
     /// Returns the only agent that gets entries.
     pub fn agent(&self) -> Option<&'static Agent> {
         self.thread.short_cut.agent()
-    }
-
-    /// Returns the open calls of the agent that gets entries.
-    pub fn calls(&self) -> &CallsOfAgent {
-        self.thread.short_cut.calls()
     }
 
     /// Returns the handler of the only agent that gets the event.
@@ -94,8 +93,7 @@ pub fn prepare(jni: Jni, thread: &Thread, number: usize, report: impl FnOnce(Num
     let is_announced = |agent: &Agent| thread.announced.to(agent);
     let is_ending = agents::all().iter().any(|agent| thread.announced.is_withdrawn(agent));
     let can_be_relied_on = is_reportable(thread) && !thread.held.any() && !is_ending;
-    thread.calls.check_classes_since(agents::class_loads_enabled());
     if can_be_relied_on && agents::wanting(JVMPI_EVENT_THREAD_START).all(is_announced) {
-        thread.short_cut.allow(epoch, &thread.calls);
+        thread.short_cut.allow(epoch, &thread.in_flight.calls);
     }
 }

@@ -12,7 +12,7 @@ use jvmpi_sys::{
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// The number of agents that may be loaded at once.
 pub const MAX_AGENTS: usize = 8;
@@ -52,6 +52,21 @@ impl AgentSet {
         Self(Self::bit(agent))
     }
 
+    /// Returns the set of all agents that can be loaded.
+    pub fn of_all() -> Self {
+        Self(u8::MAX)
+    }
+
+    /// Returns the set as one bit for each number of an agent.
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Returns the set with these [`bits`](Self::bits).
+    pub fn from_bits(bits: u8) -> Self {
+        Self(bits)
+    }
+
     /// Adds an agent.
     pub fn add(&mut self, agent: &Agent) {
         self.0 |= Self::bit(agent);
@@ -81,7 +96,7 @@ impl AgentSet {
     }
 }
 
-const _: () = assert!(MAX_AGENTS <= u8::BITS as usize, "an agent is a bit of a u8");
+const _: () = assert!(MAX_AGENTS == u8::BITS as usize, "an agent is a bit of a u8");
 
 struct Library {
     base: usize,
@@ -102,8 +117,6 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 static ENABLED_BY_ANYONE: AtomicU64 = AtomicU64::new(0);
 /// True if all code that reports entries reports exits too.
 static EXITS_FOLLOW: AtomicBool = AtomicBool::new(false);
-/// The number of times that an agent has enabled CLASS_LOAD.
-static CLASS_LOADS_ENABLED: AtomicU32 = AtomicU32::new(0);
 /// Serializes the registration of agents and changes of enabled events.
 static CHANGE: Lock<()> = Lock::new(());
 
@@ -173,9 +186,6 @@ impl Agent {
         self.find_out_about_exits();
         if wants && event_type == JVMPI_EVENT_CLASS_LOAD {
             announced_methods::clear();
-            // A thread that sees the new number is in no older epoch.
-            phase::end_epoch();
-            CLASS_LOADS_ENABLED.fetch_add(1, Ordering::Release);
         }
         phase::end_epoch();
     }
@@ -236,12 +246,6 @@ impl Agent {
     pub fn interface(&self) -> *mut JVMPI_Interface {
         self.interface.load(Ordering::Acquire)
     }
-}
-
-/// Returns the number of times that an agent has enabled CLASS_LOAD. A thread that sees a new number sees that the old
-/// epoch is over.
-pub fn class_loads_enabled() -> u32 {
-    CLASS_LOADS_ENABLED.load(Ordering::Acquire)
 }
 
 /// Sets whether all code that reports entries reports exits too.

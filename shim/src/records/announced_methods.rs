@@ -5,12 +5,13 @@ use jvm::lock::Lock;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The number of methods that can take the short cut. The unused part of the table takes only addresses.
-const METHODS: usize = 1 << 21;
+/// The methods with the numbers from here on are not reported.
+pub const NUMBERS: usize = 1 << 22;
 
-/// By number: the method if its class is announced to all agents that have enabled CLASS_LOAD, else NULL.
-static ANNOUNCED: [AtomicPtr<_jmethodID>; METHODS] =
-    [const { AtomicPtr::new(ptr::null_mut()) }; METHODS];
+/// By number: the method if its class is announced to all agents that have enabled CLASS_LOAD, else NULL. The unused
+/// part of the table takes only addresses.
+static ANNOUNCED: [AtomicPtr<_jmethodID>; NUMBERS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; NUMBERS];
 
 /// The number of places of [`ANNOUNCED`] that have been used. Locked while one becomes a method.
 static USED: Lock<usize> = Lock::new(0);
@@ -45,16 +46,4 @@ pub fn remove(number: usize) {
 pub fn clear() {
     let used = USED.lock();
     ANNOUNCED[..*used].iter().for_each(|place| place.store(ptr::null_mut(), Ordering::Relaxed));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn methods_beyond_the_table_take_the_long_way() {
-        add(METHODS, ptr::without_provenance_mut(16), || true);
-        assert_eq!(get(METHODS), None);
-        remove(METHODS);
-    }
 }

@@ -1,87 +1,214 @@
-//! The open calls of a thread: calls for which an agent has got the entry, but not the exit.
+//! The open calls of a thread: calls for which agents have got the entry, but not the exit.
 
-#[cfg(doc)]
-use super::agents;
-use super::agents::{Agent, MAX_AGENTS};
-use jni_sys::{_jmethodID, jmethodID, jobject};
+use super::agents::{AgentSet, MAX_AGENTS};
+use super::announced_methods::NUMBERS;
+use jni_sys::jobject;
 use jvm::lock::Lock;
+use jvm::platform::sync::atomic::AtomicPtr;
 use jvm::{Jni, WeakRef};
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// For each agent, the open calls of one thread. Only the thread itself changes them.
+/// The open calls of one thread. Only the thread itself changes them.
+#[repr(C)]
 pub struct OpenCalls {
-    of_agents: [CallsOfAgent; MAX_AGENTS],
-    /// The number of [`agents::class_loads_enabled`] when the classes of all calls that have a method were announced.
-    class_loads_enabled: AtomicU32,
+    /// The call that was pushed last. Below the first one is a call with the bits [`BOTTOM`]. The pointer is [`MARKED`]
+    /// while an event that has taken the short cut is in flight: so one store pushes or pops a call and begins its event.
+    top: AtomicPtr<Call>,
+    /// The last place of the array.
+    end: AtomicPtr<Call>,
+    /// The bits that an entry on the short cut writes into its call, beside the number.
+    agents: AtomicU32,
+    /// The bytes by which an entry on the short cut moves the top: 0 if its call is not recorded.
+    step: AtomicUsize,
+    /// The array. It is replaced while this is locked, so that other threads can read it.
+    calls: Lock<Vec<Call>>,
+    /// For each agent, the number of other open calls, in unknown order.
+    aside: [AtomicU32; MAX_AGENTS],
     /// The last `StackOverflowError` that was caught.
     overflow: Lock<Option<WeakRef>>,
 }
 
-/// Aligned, so that the size is a power of two and indexing takes a shift.
-#[repr(align(64))]
-pub struct CallsOfAgent {
-    stack: Stack,
-    /// The number of other open calls, in unknown order.
-    aside: AtomicU32,
+/// An open call: the number that rewritten code passes for the method; [`AGENTS`]; and the bit [`CONSTRUCTED`].
+pub struct Call(AtomicU32);
+
+/// The first bit of the set of agents that have got the entry and get the exit.
+const AGENTS: u32 = NUMBERS.ilog2();
+
+/// The bit of a constructor whose call of `super()` or `this()` is known to have returned.
+const CONSTRUCTED: u32 = 1 << 31;
+
+const _: () = assert!(NUMBERS.is_power_of_two() && AGENTS as usize + MAX_AGENTS < 31);
+
+/// No call: it has no agents.
+const BOTTOM: u32 = 0;
+
+/// The bits of a call that is not recorded, in place of agents. No call on the stack has them.
+const UNRECORDED: u32 = CONSTRUCTED;
+
+/// The mark in a pointer to a call.
+const MARKED: usize = 1;
+
+/// The array of a stack on which nothing was pushed yet.
+static EMPTY: Call = Call::unused();
+
+/// The length of the first array.
+const FIRST_ROOM: usize = 256;
+
+/// The limit. The stack of a thread has at most a gigabyte, which hardly has room for so many calls.
+const MOST: usize = 1 << 24;
+
+/// The change that an event on the short cut makes to the open calls.
+#[derive(Clone, Copy)]
+pub enum Step {
+    /// It pushes a call with this number.
+    Enter(u32),
+    /// It pops the last call, which must have this number.
+    Exit(u32),
+    Stay,
 }
 
-/// The calls of an agent that does not get the exits of all entries: there is no room for any.
-pub static NONE: CallsOfAgent = CallsOfAgent::new();
+/// An event in flight that has taken the short cut. Unless it is [ended](Self::end), its step is undone.
+pub struct Tracked<'a> {
+    calls: &'a OpenCalls,
+    /// The number of bytes by which the event has moved the top, with the mark.
+    moved: usize,
+}
+
+impl Tracked<'_> {
+    /// Ends the event.
+    #[inline(always)]
+    pub fn end(self) {
+        self.calls.move_back(MARKED);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Tracked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.calls.move_back(self.moved);
+    }
+}
 
 impl Default for OpenCalls {
     fn default() -> Self {
+        let empty = || AtomicPtr::new((&raw const EMPTY).cast_mut());
         Self {
-            of_agents: [const { CallsOfAgent::new() }; MAX_AGENTS],
-            class_loads_enabled: AtomicU32::new(0),
+            top: empty(),
+            end: empty(),
+            agents: AtomicU32::new(UNRECORDED),
+            step: AtomicUsize::new(0),
+            calls: Lock::default(),
+            aside: Default::default(),
             overflow: Lock::default(),
         }
     }
 }
 
 impl OpenCalls {
-    /// Records that the agent gets an entry.
-    pub fn enter(&self, agent: &Agent, number: u32, method: jmethodID) {
-        let calls = self.of(agent);
-        if !(calls.enter(number, method) || calls.stack.grow() && calls.enter(number, method)) {
-            calls.set_aside();
+    /// Begins an event that takes the short cut. Returns None if another one is in flight, if there is no room for the
+    /// call that it enters, or if the call that it exits is not the last one or has other agents; then
+    /// [`Self::enter`] or [`Self::exit`] must decide.
+    #[inline(always)]
+    pub fn begin(&self, step: Step) -> Option<Tracked<'_>> {
+        let before = self.top.load(Ordering::Relaxed);
+        if before.addr() & MARKED != 0 {
+            return None;
+        }
+        let agents = || self.agents.load(Ordering::Relaxed);
+        if let Step::Enter(number) | Step::Exit(number) = step
+            && number as usize >= NUMBERS
+        {
+            return None;
+        }
+        let step = match step {
+            Step::Enter(number) => {
+                if before == self.end.load(Ordering::Relaxed) {
+                    return None;
+                }
+                // SAFETY: `before` is not the last place of the array, which only this thread replaces.
+                let above = unsafe { &*before.wrapping_add(1) };
+                above.0.store(number | agents(), Ordering::Relaxed);
+                self.step.load(Ordering::Relaxed)
+            }
+            Step::Exit(number) => {
+                // SAFETY: `before` points into the array, or to `EMPTY`.
+                let last = unsafe { &*before };
+                if last.bits() != number | agents() {
+                    return None;
+                }
+                0_usize.wrapping_sub(size_of::<Call>())
+            }
+            Step::Stay => 0,
+        };
+        let moved = step.wrapping_add(MARKED);
+        self.top.store(before.wrapping_byte_add(moved), Ordering::Relaxed);
+        Some(Tracked { calls: self, moved })
+    }
+
+    /// Moves the top back by this number of bytes. It is read again, because a nested event may have replaced the array.
+    #[inline(always)]
+    fn move_back(&self, bytes: usize) {
+        let top = self.top.load(Ordering::Relaxed);
+        self.top.store(top.wrapping_byte_sub(bytes), Ordering::Release);
+    }
+
+    /// Returns true while an event that has taken the short cut is in flight.
+    #[inline]
+    pub fn is_tracked(&self) -> bool {
+        self.top.load(Ordering::Acquire).addr() & MARKED != 0
+    }
+
+    /// Sets the agents that get the exits of the entries that take the short cut from now on. If there are none, the calls
+    /// are not recorded, because nothing would remove them.
+    pub fn record_for(&self, agents: AgentSet) {
+        let is_recorded = agents != AgentSet::default();
+        let bits = if is_recorded { Call::bits_of(0, agents) } else { UNRECORDED };
+        self.agents.store(bits, Ordering::Relaxed);
+        self.step.store(if is_recorded { size_of::<Call>() } else { 0 }, Ordering::Relaxed);
+        if !self.has_room() {
+            self.grow();
         }
     }
 
-    /// Lets the classes of the open calls be announced again if an agent has enabled CLASS_LOAD since the last time.
-    /// `enabled` is the number of [`agents::class_loads_enabled`].
-    pub fn check_classes_since(&self, enabled: u32) {
-        if self.class_loads_enabled.swap(enabled, Ordering::Relaxed) != enabled {
-            self.of_agents.iter().for_each(|of_agent| of_agent.stack.forget_methods());
+    /// Records that these agents get an entry, and will get the exit.
+    pub fn enter(&self, number: u32, agents: AgentSet) {
+        if agents == AgentSet::default() {
+            return;
+        }
+        if self.has_room() || self.grow() {
+            self.push(Call::bits_of(number, agents));
+        } else {
+            self.set_aside();
         }
     }
 
-    /// Returns true if an exit belongs to an entry that the agent has got. Calls inside it have ended without a
-    /// report: they are passed to `lost`, innermost first. Each method is looked up before its number is removed,
-    /// because another method may get a number that no thread has.
+    /// Returns the agents that get an exit, because they have got the entry. Calls inside it have ended without a
+    /// report: they are passed to `lost`, innermost first, with the agents that have got their entries. Each method is
+    /// looked up before its number is removed, because another method may get a number that no thread has.
     pub fn exit<M>(
         &self,
-        agent: &Agent,
         number: u32,
         method: impl Fn(u32) -> M,
-        mut lost: impl FnMut(M),
-    ) -> bool {
-        let CallsOfAgent { stack, aside } = self.of(agent);
-        let others = aside.load(Ordering::Relaxed);
-        if others == 0 && !stack.has(number) {
-            return false;
+        mut lost: impl FnMut(M, AgentSet),
+    ) -> AgentSet {
+        let others = self.agents_aside();
+        if others == AgentSet::default() && self.last_of(number).is_none() {
+            return others;
         }
-        // `lost` may call the agent, which may call Java methods, so the stack is read again each time.
-        while let Some(innermost) = stack.last() {
+        // `lost` may call agents, which may call Java methods, so the stack is read again each time.
+        while let Some((innermost, agents)) = self.last() {
             let left = method(innermost);
-            stack.pop();
+            self.pop();
             if innermost == number {
-                return true;
+                return agents;
             }
-            lost(left);
+            lost(left, agents);
         }
-        aside.store(others.saturating_sub(1), Ordering::Relaxed);
-        others > 0
+        for agent in others.iter() {
+            self.aside[agent.index].fetch_sub(1, Ordering::Relaxed);
+        }
+        others
     }
 
     /// Closes the calls inside the call of this method that has caught an exception. The exception has ended all of
@@ -91,28 +218,26 @@ impl OpenCalls {
     /// because its exit will be reported. `frames` is called only if several calls of the method are open.
     pub fn go_on<M>(
         &self,
-        agent: &Agent,
         number: u32,
         frames: Option<impl FnOnce() -> Vec<bool>>,
         method: impl Fn(u32) -> M,
-        mut lost: impl FnMut(M),
+        mut lost: impl FnMut(M, AgentSet),
     ) {
-        let CallsOfAgent { stack, aside } = self.of(agent);
-        let mut inside = match (stack.last_of(number), frames) {
-            (None, _) if aside.load(Ordering::Relaxed) == 0 => return,
+        let mut inside = match (self.last_of(number), frames) {
+            (None, _) if self.agents_aside() == AgentSet::default() => return,
             // The call is one of those in unknown order.
             (None, _) => usize::MAX,
-            (Some((_, false)), Some(frames)) if stack.count_of(number) > 1 => {
-                stack.count_inside(number, &frames())
+            (Some((_, false)), Some(frames)) if self.count_of(number) > 1 => {
+                self.count_inside(number, &frames())
             }
             (Some((inside, _)), _) => inside,
         };
         while inside > 0
-            && let Some(innermost) = stack.last()
+            && let Some((innermost, agents)) = self.last()
         {
             let call = method(innermost);
-            stack.pop();
-            lost(call);
+            self.pop();
+            lost(call, agents);
             inside -= 1;
         }
     }
@@ -126,7 +251,7 @@ impl OpenCalls {
         let known = before.filter(is_same);
         let is_new = known.is_none();
         if is_new {
-            self.of_agents.iter().for_each(|of_agent| of_agent.stack.forget_constructed());
+            self.with_all(|calls| calls.iter().for_each(|call| call.set_constructed(false)));
         }
         *self.overflow.lock() = known.or_else(|| Some(WeakRef::new(jni, error)));
         is_new
@@ -135,189 +260,74 @@ impl OpenCalls {
     /// Only counts the calls that are open now. A virtual thread has been mounted or unmounted, so exits that come now
     /// need not belong to the entries before.
     pub fn set_aside(&self) {
-        self.of_agents.iter().for_each(CallsOfAgent::set_aside);
+        while let Some((_, agents)) = self.last() {
+            self.pop();
+            for agent in agents.iter() {
+                self.aside[agent.index].fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
-    /// Returns the numbers of all calls. Called by another thread, it returns those that stay open meanwhile and some
-    /// of the others.
-    pub fn numbers(&self) -> impl Iterator<Item = u32> {
-        self.of_agents.iter().flat_map(|of_agent| of_agent.stack.numbers())
-    }
-
-    /// Returns the open calls of this agent.
-    pub fn of(&self, agent: &Agent) -> &CallsOfAgent {
-        &self.of_agents[agent.index % MAX_AGENTS]
-    }
-}
-
-impl CallsOfAgent {
-    const fn new() -> Self {
-        Self { stack: Stack::new(), aside: AtomicU32::new(0) }
-    }
-
-    /// Records that the agent gets an entry. Returns false if there is no room; [`OpenCalls::enter`] makes some.
-    #[inline]
-    pub fn enter(&self, number: u32, method: jmethodID) -> bool {
-        self.stack.push(number, method)
-    }
-
-    /// Records that the agent gets an exit, if it belongs to the innermost call and the method's class is announced.
-    /// Returns the method. Otherwise changes nothing; [`OpenCalls::exit`] must decide.
-    #[inline]
-    pub fn exit_innermost(&self, number: u32) -> Option<jmethodID> {
-        self.stack.pop_announced(number)
+    /// Returns the numbers of all calls, outermost first. Called by another thread, it returns those that stay open
+    /// meanwhile and some of the others.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.with_all(|calls| calls.iter().map(Call::number).collect())
     }
 
     /// Returns true if the innermost call is a call of this method.
     pub fn is_innermost(&self, number: u32) -> bool {
-        self.stack.last() == Some(number)
+        self.last().is_some_and(|(last, _)| last == number)
     }
 
-    fn set_aside(&self) {
-        let count = self.stack.clear();
-        if count > 0 {
-            let aside = self.aside.load(Ordering::Relaxed);
-            self.aside.store(aside.saturating_add(count), Ordering::Relaxed);
-        }
-    }
-}
-
-/// The open calls in known order. Only their thread pushes and pops.
-struct Stack {
-    /// The call that was pushed last. Below the first one is a call with the number [`BOTTOM`].
-    top: AtomicPtr<Call>,
-    /// The last place of the array.
-    end: AtomicPtr<Call>,
-    /// The array. It is replaced while this is locked, so that other threads can read it.
-    calls: Lock<Vec<Call>>,
-}
-
-struct Call {
-    /// The number that rewritten code passes for the method. [`CONSTRUCTED`] is added for a constructor whose call of
-    /// `super()` or `this()` is known to have returned.
-    number: AtomicU32,
-    /// The method, NULL if its class may have to be announced at the exit.
-    method: AtomicPtr<_jmethodID>,
-}
-
-/// The bit of a constructor in [`Call::number`].
-const CONSTRUCTED: u32 = 1 << 31;
-
-/// No number.
-const BOTTOM: u32 = CONSTRUCTED - 1;
-
-/// The array of a stack on which nothing was pushed yet.
-static EMPTY: Call = Call::unused();
-
-/// The length of the first array.
-const FIRST_ROOM: usize = 256;
-
-/// The limit. The stack of a thread has at most a gigabyte, which hardly has room for so many calls.
-const MOST: usize = 1 << 24;
-
-impl Call {
-    const fn unused() -> Self {
-        Self { number: AtomicU32::new(BOTTOM), method: AtomicPtr::new(ptr::null_mut()) }
+    /// Returns the agents that have open calls in unknown order.
+    fn agents_aside(&self) -> AgentSet {
+        let mut agents = AgentSet::of_all();
+        agents.retain(|agent| self.aside[agent.index].load(Ordering::Relaxed) > 0);
+        agents
     }
 
-    fn number(&self) -> u32 {
-        self.number.load(Ordering::Relaxed) & !CONSTRUCTED
+    fn has_room(&self) -> bool {
+        self.top() != self.end.load(Ordering::Relaxed)
     }
 
-    fn has(&self, number: u32) -> bool {
-        self.number() == number
+    /// Returns the place of the last call.
+    fn top(&self) -> *mut Call {
+        self.top.load(Ordering::Acquire).map_addr(|top| top & !MARKED)
     }
 
-    fn is_constructed(&self) -> bool {
-        self.number.load(Ordering::Relaxed) & CONSTRUCTED != 0
-    }
-
-    fn set_constructed(&self, is_constructed: bool) {
-        let bit = if is_constructed { CONSTRUCTED } else { 0 };
-        self.number.store(self.number() | bit, Ordering::Relaxed);
-    }
-}
-
-impl Stack {
-    const fn new() -> Self {
-        let empty = ptr::from_ref(&EMPTY).cast_mut();
-        Self {
-            top: AtomicPtr::new(empty),
-            end: AtomicPtr::new(empty),
-            calls: Lock::new(Vec::new()),
-        }
-    }
-
-    /// Adds a call. Returns false if the array is full.
-    #[inline]
-    fn push(&self, number: u32, method: jmethodID) -> bool {
+    /// Moves the top by this number of calls; it stays [`MARKED`] or not.
+    fn move_top(&self, calls: isize) {
         let top = self.top.load(Ordering::Relaxed);
-        let has_room = top != self.end.load(Ordering::Relaxed);
-        if has_room {
-            let above = top.wrapping_add(1);
-            // SAFETY: `top` is not the last place of the array, which only this thread replaces.
-            let call = unsafe { &*above };
-            call.number.store(number, Ordering::Relaxed);
-            call.method.store(method, Ordering::Relaxed);
-            self.top.store(above, Ordering::Release);
-        }
-        has_room
+        // Release: another thread that sees the new top sees the call, or that the number of the last one was looked up.
+        self.top.store(top.wrapping_offset(calls), Ordering::Release);
     }
 
-    #[inline]
-    fn top(&self) -> &Call {
+    /// Adds a call. There must be room.
+    fn push(&self, bits: u32) {
+        // SAFETY: `top` is not the last place of the array, which only this thread replaces.
+        let above = unsafe { &*self.top().wrapping_add(1) };
+        above.0.store(bits, Ordering::Relaxed);
+        self.move_top(1);
+    }
+
+    /// Returns the number and the agents of the call that was pushed last.
+    fn last(&self) -> Option<(u32, AgentSet)> {
         // SAFETY: `top` points into the array, which only this thread replaces, or to `EMPTY`.
-        unsafe { &*self.top.load(Ordering::Relaxed) }
-    }
-
-    /// Returns the number of the call that was pushed last.
-    #[inline]
-    fn last(&self) -> Option<u32> {
-        Some(self.top().number()).filter(|number| *number != BOTTOM)
-    }
-
-    /// Removes the last call, if its number is this one and its class is announced. Returns its method.
-    #[inline]
-    fn pop_announced(&self, number: u32) -> Option<jmethodID> {
-        let call = self.top();
-        // With the bit it takes the long way.
-        if call.number.load(Ordering::Relaxed) != number {
-            return None;
-        }
-        let method = call.method.load(Ordering::Relaxed);
-        if method.is_null() {
-            return None;
-        }
-        self.pop();
-        Some(method)
+        let last = unsafe { &*self.top() };
+        (last.bits() != BOTTOM).then(|| (last.number(), last.agents()))
     }
 
     /// Removes the last call. There must be one.
-    #[inline]
     fn pop(&self) {
-        let below = self.top.load(Ordering::Relaxed).wrapping_sub(1);
-        // Release: a number is looked up before another thread sees that it is removed.
-        self.top.store(below, Ordering::Release);
+        self.move_top(-1);
     }
 
     /// Runs `f` with the calls, outermost first. Another thread may do so too.
     fn with_all<R>(&self, f: impl FnOnce(&[Call]) -> R) -> R {
         let calls = self.calls.lock();
-        let top = self.top.load(Ordering::Acquire);
         // The array is empty as long as `top` points to `EMPTY`.
-        let count = top.addr().saturating_sub(calls.as_ptr().addr()) / size_of::<Call>();
+        let count = self.top().addr().saturating_sub(calls.as_ptr().addr()) / size_of::<Call>();
         f(calls.get(1..=count).unwrap_or_default())
-    }
-
-    /// Returns the numbers of all calls, outermost first. Called by another thread, it returns those that stay open
-    /// meanwhile and some of the others.
-    fn numbers(&self) -> Vec<u32> {
-        self.with_all(|calls| calls.iter().map(Call::number).collect())
-    }
-
-    /// Returns true if a call with this number is open.
-    fn has(&self, number: u32) -> bool {
-        self.last_of(number).is_some()
     }
 
     /// Returns how many open calls have this number.
@@ -351,28 +361,6 @@ impl Stack {
         })
     }
 
-    fn forget_constructed(&self) {
-        self.with_all(|calls| {
-            calls.iter().for_each(|call| call.set_constructed(false));
-        });
-    }
-
-    fn forget_methods(&self) {
-        self.with_all(|calls| {
-            calls.iter().for_each(|call| call.method.store(ptr::null_mut(), Ordering::Relaxed));
-        });
-    }
-
-    /// Removes all calls. Returns how many there were.
-    fn clear(&self) -> u32 {
-        let mut count = 0;
-        while self.last().is_some() {
-            self.pop();
-            count += 1;
-        }
-        count
-    }
-
     /// Doubles the array. Returns false if it is as long as it may be.
     fn grow(&self) -> bool {
         let mut calls = self.calls.lock();
@@ -386,9 +374,47 @@ impl Stack {
         longer.resize_with(room + 1, Call::unused);
         *calls = longer;
         let place = |at| calls.as_ptr().wrapping_add(at).cast_mut();
+        let mark = self.top.load(Ordering::Relaxed).addr() & MARKED;
         self.end.store(place(room), Ordering::Relaxed);
-        self.top.store(place(count), Ordering::Release);
+        self.top.store(place(count).wrapping_byte_add(mark), Ordering::Release);
         true
+    }
+}
+
+impl Call {
+    const fn unused() -> Self {
+        Self(AtomicU32::new(BOTTOM))
+    }
+
+    fn bits_of(number: u32, agents: AgentSet) -> u32 {
+        debug_assert!((number as usize) < NUMBERS, "no method has this number");
+        number | u32::from(agents.bits()) << AGENTS
+    }
+
+    #[inline]
+    fn bits(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn number(&self) -> u32 {
+        self.bits() % NUMBERS as u32
+    }
+
+    fn agents(&self) -> AgentSet {
+        AgentSet::from_bits((self.bits() >> AGENTS) as u8)
+    }
+
+    fn has(&self, number: u32) -> bool {
+        self.number() == number
+    }
+
+    fn is_constructed(&self) -> bool {
+        self.bits() & CONSTRUCTED != 0
+    }
+
+    fn set_constructed(&self, is_constructed: bool) {
+        let bit = if is_constructed { CONSTRUCTED } else { 0 };
+        self.0.store(self.bits() & !CONSTRUCTED | bit, Ordering::Relaxed);
     }
 }
 
@@ -397,24 +423,25 @@ mod tests {
     use super::*;
     use crate::records::agents;
 
-    fn method(number: u32) -> jmethodID {
-        ptr::without_provenance_mut(number as usize + 1)
+    fn one() -> AgentSet {
+        AgentSet::of(agents::get(0))
     }
 
     fn entered(numbers: impl IntoIterator<Item = u32>) -> OpenCalls {
         let calls = OpenCalls::default();
-        numbers.into_iter().for_each(|number| calls.enter(agents::get(0), number, method(number)));
+        numbers.into_iter().for_each(|number| calls.enter(number, one()));
         calls
     }
 
     /// Returns the exits that an agent gets for these reported exits.
     fn exits(calls: &OpenCalls, reported: &[u32]) -> Vec<u32> {
-        let agent = agents::get(0);
+        calls.record_for(one());
         let mut exits = Vec::new();
         for &number in reported {
-            if calls.of(agent).exit_innermost(number).is_some()
-                || calls.exit(agent, number, |method| method, |lost| exits.push(lost))
-            {
+            if let Some(way) = calls.begin(Step::Exit(number)) {
+                way.end();
+                exits.push(number);
+            } else if calls.exit(number, |number| number, |lost, _| exits.push(lost)) == one() {
                 exits.push(number);
             }
         }
@@ -449,8 +476,8 @@ mod tests {
     fn caught_by(calls: &OpenCalls, frames: Option<Vec<bool>>) -> (Vec<u32>, Vec<u32>) {
         let mut exits = Vec::new();
         let frames = frames.map(|frames| || frames);
-        calls.go_on(agents::get(0), 7, frames, |method| method, |lost| exits.push(lost));
-        (exits, calls.numbers().collect())
+        calls.go_on(7, frames, |number| number, |lost, _| exits.push(lost));
+        (exits, calls.numbers())
     }
 
     #[test]
@@ -461,7 +488,7 @@ mod tests {
         assert_eq!(caught(&entered([1, 8]), None), (vec![], vec![1, 8]));
         let calls = entered([7]);
         calls.set_aside();
-        calls.enter(agents::get(0), 8, method(8));
+        calls.enter(8, one());
         assert_eq!(caught(&calls, None), (vec![8], vec![]));
     }
 
@@ -481,53 +508,96 @@ mod tests {
         let calls = entered([7, 7, 7, 7, 9]);
         assert_eq!(caught_by(&calls, Some(vec![true, false, true])).1, [7, 7, 7]);
         // The innermost reports its exit, so no frame is missing.
-        calls.enter(agents::get(0), 9, method(9));
+        calls.enter(9, one());
         assert_eq!(caught_by(&calls, Some(vec![true])).1, [7, 7, 7]);
         // The next one is in its call of another constructor.
         assert_eq!(exits(&calls, &[7]), [7]);
         assert_eq!(caught_by(&calls, Some(vec![true])).1, [7]);
         // This is another call than the one with a frame before.
-        calls.enter(agents::get(0), 7, method(7));
+        calls.enter(7, one());
         assert_eq!(caught_by(&calls, Some(vec![true])).1, [7]);
     }
 
     #[test]
     fn calls_that_were_left_unseen_keep_their_numbers() {
         let calls = entered([1, 7, 8]);
-        assert_eq!(calls.of(agents::get(0)).exit_innermost(8), Some(method(8)));
-        assert_eq!(calls.numbers().collect::<Vec<_>>(), [1, 7]);
+        assert_eq!(exits(&calls, &[8]), [8]);
+        assert_eq!(calls.numbers(), [1, 7]);
         assert_eq!(exits(&calls, &[1]), [7, 1]);
-        assert_eq!(calls.numbers().count(), 0);
+        assert_eq!(calls.numbers(), []);
     }
 
     #[test]
-    fn classes_are_checked_again_when_class_load_is_enabled() {
+    fn an_event_that_is_not_ended_leaves_the_calls_as_they_were() {
         let calls = entered([1, 7]);
-        let agent = agents::get(0);
-        calls.check_classes_since(1);
-        assert_eq!(calls.of(agent).exit_innermost(7), None);
-        assert_eq!(exits(&calls, &[7]), [7]);
-        calls.enter(agent, 8, method(8));
-        calls.check_classes_since(1);
-        assert_eq!(calls.of(agent).exit_innermost(8), Some(method(8)));
-        assert_eq!(calls.of(agent).exit_innermost(1), None);
+        calls.record_for(one());
+        let ways = [Step::Enter(8), Step::Exit(7), Step::Stay];
+        for (step, inside) in ways.into_iter().zip([&[1, 7, 8][..], &[1], &[1, 7]]) {
+            let way = calls.begin(step).unwrap();
+            assert_eq!(calls.numbers(), inside);
+            assert!(calls.is_tracked() && calls.begin(step).is_none());
+            drop(way);
+            assert_eq!(calls.numbers(), [1, 7]);
+            assert!(!calls.is_tracked());
+        }
+        assert!(calls.begin(Step::Exit(1)).is_none());
+    }
+
+    #[test]
+    fn a_nested_event_may_replace_the_array() {
+        let calls = entered([1]);
+        calls.record_for(one());
+        let way = calls.begin(Step::Enter(2)).unwrap();
+        let nested: Vec<u32> = (3..2 * FIRST_ROOM as u32).collect();
+        nested.iter().for_each(|number| calls.enter(*number, one()));
+        for number in nested.iter().rev() {
+            assert!(calls.begin(Step::Exit(*number)).is_none());
+            assert_eq!(calls.exit(*number, |number| number, |_, _| panic!("is lost")), one());
+        }
+        way.end();
+        assert_eq!(exits(&calls, &[2, 1]), [2, 1]);
+    }
+
+    #[test]
+    fn agents_get_the_exits_of_the_entries_that_they_have_got() {
+        let other = AgentSet::of(agents::get(1));
+        let mut both = one();
+        both.add(agents::get(1));
+        let calls = OpenCalls::default();
+        for (number, agents) in [(1, one()), (2, both), (3, other), (4, AgentSet::default())] {
+            calls.enter(number, agents);
+        }
+        let mut lost = Vec::new();
+        let mut exit = |number| calls.exit(number, |left| left, |left, to| lost.push((left, to)));
+        assert_eq!([exit(4), exit(2), exit(1)], [AgentSet::default(), both, one()]);
+        assert_eq!(lost, [(3, other)]);
+        calls.enter(2, both);
+        calls.enter(3, other);
+        calls.set_aside();
+        assert_eq!(calls.exit(9, |left| left, |_, _| ()), both);
+        assert_eq!(calls.exit(9, |left| left, |_, _| ()), other);
+        assert_eq!(calls.exit(9, |left| left, |_, _| ()), AgentSet::default());
     }
 
     #[test]
     fn virtual_threads_leave_what_they_have_entered_elsewhere() {
         let calls = entered([1, 2]);
         calls.set_aside();
-        calls.enter(agents::get(0), 3, method(3));
-        calls.enter(agents::get(0), 4, method(4));
+        calls.enter(3, one());
+        calls.enter(4, one());
         // The exit of 4 is not reported. The number of the other open calls is known, but not their methods.
         assert_eq!(exits(&calls, &[3, 8, 9, 1]), [4, 3, 8, 9]);
     }
 
     #[test]
     fn calls_without_exits_are_not_recorded() {
-        assert!(!NONE.enter(1, method(1)));
-        assert_eq!(NONE.exit_innermost(1), None);
-        assert_eq!(NONE.exit_innermost(BOTTOM), None);
+        let calls = OpenCalls::default();
+        assert!(calls.begin(Step::Enter(0)).is_none(), "there is no room yet");
+        calls.record_for(AgentSet::default());
+        for number in [0, 1] {
+            calls.begin(Step::Enter(number)).unwrap().end();
+            assert!(calls.numbers().is_empty() && calls.begin(Step::Exit(number)).is_none());
+        }
     }
 
     #[test]

@@ -1,14 +1,22 @@
 //! The events in flight on a thread, each inside the previous one, and the object of the innermost.
 
+use super::calls::{OpenCalls, Step, Tracked};
 use jni_sys::jobject;
 use jvm::platform::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use jvmpi_sys::jobjectID;
 
-/// The number of events in flight, and the reporter of the innermost one. Only the thread itself writes
-/// this, just twice per event, because more would be too expensive for method events. Every store that may
-/// write 0 is a release: a thread that reads 0 sees the effects of the agent's handlers.
+/// The events in flight. Only the thread itself writes this, just twice per event, because more would be too expensive
+/// for method events. Every store after which no event may be in flight is a release: a thread that reads it sees the
+/// effects of the agent's handlers.
 #[derive(Default)]
-pub struct InFlight(AtomicU64);
+#[repr(C)]
+pub struct InFlight {
+    /// The number of events that have taken the long way, and the reporter of the innermost one.
+    events: AtomicU64,
+    /// The calls for which agents have got the entry, but not the exit. They know whether an event is in flight that
+    /// has taken the short cut. The others are inside that one.
+    pub calls: OpenCalls,
+}
 
 /// An event in flight.
 pub struct Passage<'a> {
@@ -16,9 +24,6 @@ pub struct Passage<'a> {
     /// The previous value.
     outer: u64,
 }
-
-/// The only event in flight, reported by the Tracker. At its end the value is 0 again.
-pub struct TrackedPassage<'a>(&'a InFlight);
 
 /// The rewritten code that reports an event. Agents do not see its frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,8 +40,7 @@ pub enum Reporter {
 
 const COUNT: u64 = (1 << KIND) - 1;
 
-/// The first bit of the innermost event's [`Reporter`]. So low that the value of an event that the Tracker reports fits
-/// into one instruction.
+/// The first bit of the innermost event's [`Reporter`].
 const KIND: u32 = 24;
 
 impl Reporter {
@@ -58,19 +62,16 @@ impl InFlight {
     /// Begins an event.
     #[inline]
     pub fn enter(&self) -> Passage<'_> {
-        let outer = self.0.load(Ordering::Relaxed);
-        self.0.store(outer + 1, Ordering::Relaxed);
+        let outer = self.events.load(Ordering::Relaxed);
+        self.events.store(outer + 1, Ordering::Relaxed);
         Passage { in_flight: self, outer }
     }
 
-    /// Begins an event that the Tracker reports, unless another event is in flight.
-    #[inline]
-    pub fn enter_tracked(&self) -> Option<TrackedPassage<'_>> {
-        if self.0.load(Ordering::Relaxed) != 0 {
-            return None;
-        }
-        self.0.store(1 | Reporter::Tracker.bits(), Ordering::Relaxed);
-        Some(TrackedPassage(self))
+    /// Begins an event that takes the short cut, reported by the Tracker, unless another event is in flight or the
+    /// calls do not [allow](OpenCalls::begin) it.
+    #[inline(always)]
+    pub fn enter_tracked(&self, step: Step) -> Option<Tracked<'_>> {
+        if self.events.load(Ordering::Relaxed) != 0 { None } else { self.calls.begin(step) }
     }
 
     pub fn is_any(&self) -> bool {
@@ -78,7 +79,8 @@ impl InFlight {
     }
 
     pub fn count(&self) -> u32 {
-        (self.0.load(Ordering::Acquire) & COUNT) as u32
+        // An event does not change its kind, so one that is in flight all the time is not missed.
+        (self.events.load(Ordering::Acquire) & COUNT) as u32 + u32::from(self.calls.is_tracked())
     }
 
     /// Runs `event` as reported by the Tracker.
@@ -97,15 +99,16 @@ impl InFlight {
     }
 
     fn reported<R>(&self, report: Reporter, event: impl FnOnce() -> R) -> R {
-        let outer = self.0.load(Ordering::Relaxed);
-        self.0.store(outer & COUNT | report.bits(), Ordering::Release);
+        let outer = self.events.load(Ordering::Relaxed);
+        self.events.store(outer & COUNT | report.bits(), Ordering::Release);
         let _reported = Reported { in_flight: self, outer };
         event()
     }
 
     /// Returns the rewritten code that reports the innermost event.
     pub fn report(&self) -> Reporter {
-        match self.0.load(Ordering::Relaxed) >> KIND {
+        match self.events.load(Ordering::Relaxed) >> KIND {
+            0 if self.calls.is_tracked() => Reporter::Tracker,
             0 => Reporter::None,
             1 => Reporter::Tracker,
             2 => Reporter::Constructors,
@@ -123,28 +126,21 @@ struct Reported<'a> {
 
 impl Drop for Reported<'_> {
     fn drop(&mut self) {
-        self.in_flight.0.store(self.outer, Ordering::Release);
+        self.in_flight.events.store(self.outer, Ordering::Release);
     }
 }
 
 impl Passage<'_> {
     /// Returns true if no other event is in flight on the thread.
     pub fn is_outermost(&self) -> bool {
-        self.outer & COUNT == 0
+        self.outer & COUNT == 0 && !self.in_flight.calls.is_tracked()
     }
 }
 
 impl Drop for Passage<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.in_flight.0.store(self.outer, Ordering::Release);
-    }
-}
-
-impl Drop for TrackedPassage<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.0.store(0, Ordering::Release);
+        self.in_flight.events.store(self.outer, Ordering::Release);
     }
 }
 
@@ -203,7 +199,7 @@ mod tests {
             let outer = in_flight.enter();
             assert!(outer.is_outermost() && in_flight.is_any());
             assert!(in_flight.report() == Reporter::Constructors);
-            assert!(in_flight.enter_tracked().is_none());
+            assert!(in_flight.enter_tracked(Step::Stay).is_none());
             in_flight.while_tracking(|| {
                 let inner = in_flight.enter();
                 assert!(!inner.is_outermost() && in_flight.report() == Reporter::Tracker);
@@ -214,8 +210,9 @@ mod tests {
         });
         assert!(in_flight.report() == Reporter::None);
         {
-            let _tracked = in_flight.enter_tracked();
-            assert!(in_flight.is_any() && in_flight.report() == Reporter::Tracker);
+            let _tracked = in_flight.enter_tracked(Step::Stay);
+            assert!(in_flight.count() == 1 && in_flight.report() == Reporter::Tracker);
+            assert!(!in_flight.enter().is_outermost());
         }
         assert!(!in_flight.is_any() && in_flight.report() == Reporter::None);
     }

@@ -1,7 +1,7 @@
 //! The data that the events of a thread need to take the short cut.
 
-use super::agents::{Agent, Handler, OnlyListener};
-use super::calls::{self, CallsOfAgent, OpenCalls};
+use super::agents::{Agent, AgentSet, Handler, OnlyListener};
+use super::calls::OpenCalls;
 use super::phase;
 use jvm::platform::sync::atomic::AtomicU64;
 use std::ptr;
@@ -13,8 +13,6 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 pub struct ShortCut {
     /// The epoch for which the rest is valid.
     epoch: AtomicU64,
-    /// The open calls of the agent that gets entries or exits; [`calls::NONE`] if it does not get both.
-    calls: AtomicPtr<CallsOfAgent>,
     /// By [`OnlyListener`]: where the only listener has its handler, or [`NOBODY`].
     handlers: [AtomicPtr<Option<Handler>>; OnlyListener::ALL.len()],
     /// The agent that gets entries; NULL if there is none or more than one.
@@ -28,7 +26,6 @@ impl Default for ShortCut {
         let nobody = || AtomicPtr::new(ptr::from_ref(&NOBODY).cast_mut());
         Self {
             epoch: AtomicU64::new(phase::NO_EPOCH),
-            calls: AtomicPtr::new(ptr::from_ref(&calls::NONE).cast_mut()),
             handlers: std::array::from_fn(|_| nobody()),
             agent: AtomicPtr::default(),
         }
@@ -40,11 +37,8 @@ impl ShortCut {
     pub fn allow(&self, epoch: u64, open_calls: &OpenCalls) {
         let listening = |event: OnlyListener| event.agent();
         let entries = listening(OnlyListener::Entry).or_else(|| listening(OnlyListener::Entry2));
-        let listens = entries.or_else(|| listening(OnlyListener::Exit));
-        // Otherwise nothing would remove the calls.
-        let paired = listens.filter(|agent| agent.gets_exits());
-        let calls = paired.map_or(&calls::NONE, |agent| open_calls.of(agent));
-        self.calls.store(ptr::from_ref(calls).cast_mut(), Ordering::Relaxed);
+        let paired = entries.filter(|agent| agent.gets_exits());
+        open_calls.record_for(paired.map(AgentSet::of).unwrap_or_default());
         self.agent.store(entries.map_or(ptr::null(), ptr::from_ref).cast_mut(), Ordering::Relaxed);
         for event in OnlyListener::ALL {
             let handler = listening(event).map_or(ptr::from_ref(&NOBODY), Agent::handler);
@@ -72,13 +66,6 @@ impl ShortCut {
         // SAFETY: it points to `NOBODY` or into a table, which are static. The agent may write there at any time, but
         // writes a whole pointer at once.
         unsafe { handler.read_volatile() }
-    }
-
-    /// Returns the open calls of the agent, [`calls::NONE`] if there are entries that have no exit.
-    #[inline]
-    pub fn calls(&self) -> &CallsOfAgent {
-        // SAFETY: it is static or a part of the record that `self` is a part of, which does not move.
-        unsafe { &*self.calls.load(Ordering::Relaxed) }
     }
 
     /// Returns the only agent that gets entries.

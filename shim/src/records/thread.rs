@@ -2,7 +2,6 @@
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
-use super::calls::OpenCalls;
 use super::class::Loaded;
 use super::construction::{Held, Unconstructed};
 use super::consumed::Consumed;
@@ -31,12 +30,10 @@ use std::sync::atomic::AtomicI64;
 #[repr(C, align(128))]
 pub struct Thread {
     env: *mut JNIEnv,
-    /// The events in flight on the thread.
-    pub in_flight: InFlight,
     /// What the thread's events need to take the short cut.
     pub short_cut: ShortCut,
-    /// The calls for which agents have got the entry, but not the exit.
-    pub calls: OpenCalls,
+    /// The events in flight on the thread, and its open calls.
+    pub in_flight: InFlight,
     /// The VM's environment that the thread's code gets: its own, or the carrier's for a virtual thread. NULL for
     /// a virtual thread on no carrier.
     pub runs_in: AtomicPtr<JNIEnv>,
@@ -123,9 +120,8 @@ impl Thread {
         };
         Self {
             env,
-            in_flight: InFlight::default(),
             short_cut: ShortCut::default(),
-            calls: OpenCalls::default(),
+            in_flight: InFlight::default(),
             runs_in: AtomicPtr::new(runs_in),
             as_virtual,
             os_thread: AtomicI32::new(0),
@@ -233,7 +229,7 @@ impl Thread {
     pub fn note_transition(&self, begins: bool) {
         self.transition.note(begins);
         if !virtual_thread::are_threads() {
-            self.calls.set_aside();
+            self.in_flight.calls.set_aside();
         }
         // An exception has ended the constructors that are still deferred.
         self.held.take();

@@ -5,12 +5,12 @@ use super::{allocations, frames, receivers, send};
 use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::classes::{Linking, methods};
 use crate::notify::short_cut;
-use crate::records::agents::{self, Agent};
+use crate::records::agents::{self, AgentSet};
 use crate::records::construction::{Chain, Signature};
 use crate::records::ids::Tag;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
-use jni_sys::{jint, jmethodID, jobject};
+use jni_sys::{jint, jobject};
 use jvm::Jni;
 use jvm::types::jvmtiFrameInfo;
 use jvmpi_sys::{
@@ -156,13 +156,6 @@ fn announce_object(jni: Jni, thread: &Thread, object: jobject) {
     }
 }
 
-/// Records an entry that is sent to the agent, if METHOD_EXIT is to follow.
-fn note_entry(thread: &Thread, agent: &Agent, number: jint, method: jmethodID) {
-    if agent.gets_exits() {
-        thread.calls.enter(agent, number as u32, method);
-    }
-}
-
 /// Sends METHOD_ENTRY and METHOD_ENTRY2. `receiver` is NULL if the method is static, if no agent has enabled METHOD_ENTRY2,
 /// or if the object of a constructor could not be found.
 pub fn send_entry(
@@ -172,9 +165,11 @@ pub fn send_entry(
     number: jint,
     receiver: jobject,
 ) {
+    let mut paired = AgentSet::of_all();
+    paired.retain(|agent| agent.hears_of_entries() && agent.gets_exits());
+    thread.in_flight.calls.enter(number as u32, paired);
     for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
         announce::class(jni, agent, thread, method.class, ClassFor::EVENT);
-        note_entry(thread, agent, number, method.id);
         let u = JVMPI_Event_method { method_id: method.id };
         send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
     }

@@ -5,6 +5,7 @@ use super::send;
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::notify::short_cut;
 use crate::records::agents::{self, OnlyListener};
+use crate::records::calls::Step;
 use crate::records::numbered;
 use crate::threads;
 use jni_sys::{jint, jmethodID, jobject};
@@ -64,7 +65,7 @@ pub fn lookupswitch(jni: Jni, key: jint, keys: jint, offset: jint, method: jint)
 #[inline]
 fn post(jni: Jni, offset: jint, method: jint, u: JVMPI_Event_instruction_u) {
     let event = |method_id| JVMPI_Event_instruction { method_id, offset, u };
-    let sent = short_cut::with(OnlyListener::Instruction, |way| {
+    let sent = short_cut::with(OnlyListener::Instruction, Step::Stay, |way| {
         let method = way.method(method)?;
         way.send(way.handler()?, JVMPI_EVENT_INSTRUCTION_START, event(method));
         Some(())

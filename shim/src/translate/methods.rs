@@ -4,9 +4,9 @@ use super::announce::{self, ClassFor};
 use super::entries::{send_entry, send_held, send_left};
 use super::{frames, send};
 use crate::classes::method_numbers;
-use crate::notify::short_cut::{self, ShortCut};
-use crate::records::agents::{self, Agent, OnlyListener};
-use crate::records::calls;
+use crate::notify::short_cut;
+use crate::records::agents::{self, Agent, AgentSet, OnlyListener};
+use crate::records::calls::Step;
 use crate::sync::{announcements, tagging};
 use crate::threads::{self, Thread};
 use jni_sys::{jboolean, jint, jmethodID, jobject};
@@ -22,10 +22,9 @@ use std::ptr;
 /// Reports a method entry for which no agent needs the receiver.
 #[inline(always)]
 pub fn entered(jni: Jni, number: jint) {
-    let sent = short_cut::with(OnlyListener::Entry, |way| {
+    let sent = short_cut::with(OnlyListener::Entry, Step::Enter(number as u32), |way| {
         let method_id = way.method(number)?;
         let handler = way.handler()?;
-        note_entry(&way, number, method_id)?;
         way.send(handler, JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
         Some(())
     });
@@ -34,17 +33,10 @@ pub fn entered(jni: Jni, number: jint) {
     }
 }
 
-/// Records the entry if its exit is to follow. Returns None if there is no room for it.
-#[inline(always)]
-fn note_entry(way: &ShortCut<'_>, number: jint, method: jmethodID) -> Option<()> {
-    let calls = way.calls();
-    (calls.enter(number as u32, method) || ptr::eq(calls, &calls::NONE)).then_some(())
-}
-
 /// Reports the entry of a method other than a constructor. The receiver of a static method is NULL.
 #[inline]
 pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
-    let sent = short_cut::with(OnlyListener::Entry2, |way| {
+    let sent = short_cut::with(OnlyListener::Entry2, Step::Enter(number as u32), |way| {
         let (thread, agent) = (way.thread(), way.agent()?);
         let method_id = way.method(number)?;
         // A cached ID is announced to the agent: it has not changed in this epoch.
@@ -55,7 +47,6 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
         };
         let obj_id = known.or_else(|| find_receiver(agent, thread, receiver, way.epoch))?;
         let handler = way.handler()?;
-        note_entry(&way, number, method_id)?;
         if agent.wants(JVMPI_EVENT_METHOD_ENTRY) {
             way.send(handler, JVMPI_EVENT_METHOD_ENTRY, JVMPI_Event_method { method_id });
         }
@@ -108,9 +99,9 @@ fn entered_the_long_way(jni: Jni, number: jint, receiver: jobject) {
 /// Reports that a method is about to be left, by return or by exception.
 #[inline(always)]
 pub fn exited(jni: Jni, number: jint) {
-    let sent = short_cut::with(OnlyListener::Exit, |way| {
+    let sent = short_cut::with(OnlyListener::Exit, Step::Exit(number as u32), |way| {
+        let method_id = way.method(number)?;
         let handler = way.handler()?;
-        let method_id = way.calls().exit_innermost(number as u32)?;
         way.send(handler, JVMPI_EVENT_METHOD_EXIT, JVMPI_Event_method { method_id });
         Some(())
     });
@@ -133,11 +124,11 @@ fn exited_the_long_way(jni: Jni, number: jint) {
     send_left(jni, &thread);
     short_cut::prepare(jni, &thread, number as usize, |method| {
         let u = JVMPI_Event_method { method_id: method.id };
+        let known = |number| method_numbers::reported(number as usize);
+        let lost = |method, agents| exit_lost(jni, &thread, agents, method);
+        let entered = thread.in_flight.calls.exit(number as u32, known, lost);
         for agent in agents::all() {
-            let known = |number| method_numbers::reported(number as usize);
-            let lost = |method| exit_lost(jni, &thread, agent, method);
-            let was_entered = thread.calls.exit(agent, number as u32, known, lost);
-            if was_entered || !agent.hears_of_entries() {
+            if entered.includes(agent) || !agent.hears_of_entries() {
                 announce::class(jni, agent, &thread, method.class, ClassFor::EVENT);
                 thread.in_flight.while_tracking(|| {
                     send::to(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
@@ -166,9 +157,9 @@ pub fn caught(jni: Jni, exception: jobject, number: jint, constructs: jboolean) 
     let class = OVERFLOW.get().and_then(Option::as_ref);
     let overflows = class.is_some_and(|class| jni.instance_of(exception, class.get()));
     let is_innermost = || {
-        short_cut::with(OnlyListener::Exit, |way| {
+        short_cut::with(OnlyListener::Exit, Step::Stay, |way| {
             way.handler()?;
-            Some(way.calls().is_innermost(number as u32))
+            Some(way.thread().in_flight.calls.is_innermost(number as u32))
         })
     };
     if overflows || constructs || is_innermost() != Some(true) {
@@ -187,25 +178,24 @@ fn caught_after_losses(jni: Jni, number: jint, constructs: bool, overflow: Optio
     }
     send_left(jni, &thread);
     // Only calls that are still open can have been left without a report.
-    let calls = &thread.calls;
+    let calls = &thread.in_flight.calls;
     let may_be_left = constructs || overflow.is_some_and(|error| calls.is_new_overflow(jni, error));
     short_cut::prepare(jni, &thread, number as usize, |method| {
-        let frames_of = || frames::constructed(jni, method.id);
-        for agent in agents::all() {
-            let known = |number| method_numbers::reported(number as usize);
-            let lost = |method| exit_lost(jni, &thread, agent, method);
-            let frames = may_be_left.then_some(frames_of);
-            calls.go_on(agent, number as u32, frames, known, lost);
-        }
+        let known = |number| method_numbers::reported(number as usize);
+        let lost = |method, agents| exit_lost(jni, &thread, agents, method);
+        let frames = may_be_left.then_some(|| frames::constructed(jni, method.id));
+        calls.go_on(number as u32, frames, known, lost);
     });
 }
 
 /// Reports the exit of a method that could not be reported when it was left.
 #[cold]
-fn exit_lost(jni: Jni, thread: &Thread, agent: &Agent, method: Option<jmethodID>) {
+fn exit_lost(jni: Jni, thread: &Thread, agents: AgentSet, method: Option<jmethodID>) {
     let Some(method_id) = method else { return };
     let u = JVMPI_Event_method { method_id };
     thread.in_flight.while_tracking(|| {
-        send::to(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);
+        for agent in agents.iter() {
+            send::to(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);
+        }
     });
 }
