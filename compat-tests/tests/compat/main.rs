@@ -30,6 +30,7 @@ mod cpu_time;
 mod dumps;
 mod durations;
 mod emulation;
+mod faults;
 mod hprof;
 mod instructions;
 mod internals;
@@ -121,6 +122,7 @@ fn topics() -> Vec<(&'static str, Vec<Case<'static>>)> {
         ("conformance", conformance::cases()),
         ("hprof", hprof::cases()),
         ("internals", internals::cases()),
+        ("faults", faults::cases()),
         ("load", load::cases()),
         ("options", options::cases()),
         ("table", table::cases()),

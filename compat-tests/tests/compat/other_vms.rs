@@ -7,12 +7,13 @@ const COMPILES_NOTHING: &str = "the zero VM compiles nothing";
 const DOES_NOT_STOP: &str = "the zero VM does not stop a thread in a loop without calls";
 
 /// The beginnings of the names of cases that zero cannot run, and why.
-const LEFT_OUT_ON_ZERO: [(&str, &str); 6] = [
+const LEFT_OUT_ON_ZERO: [(&str, &str); 7] = [
     ("compiled/", COMPILES_NOTHING),
     ("methods/methods_of_the_chosen_classes", COMPILES_NOTHING),
     ("sampling/stacks_have_only_calls", COMPILES_NOTHING),
     ("cli/doctor_lists_what_works", "the command looks at the usual VM of a JDK"),
     ("cli/top_shows_the_hottest_method", "Math.sqrt is a native method, and the hottest one"),
+    ("faults/", "the faults are those of the usual VM"),
     ("traces/computing_threads_are_sampled_anywhere", DOES_NOT_STOP),
 ];
 

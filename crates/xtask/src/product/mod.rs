@@ -185,8 +185,15 @@ fn documentation() -> Result<Vec<File>, String> {
     }
     let parts = names_in(&root.join("docs"))?.into_iter().map(|name| format!("docs/{name}"));
     let parts = parts.filter(|path| root.join(path).is_dir());
-    let others = ["docs", "examples", "examples/agent", "examples/embed", "examples/jvmti"]
-        .map(String::from);
+    let others = [
+        "docs",
+        "compat-tests/faults",
+        "examples",
+        "examples/agent",
+        "examples/embed",
+        "examples/jvmti",
+    ]
+    .map(String::from);
     for directory in parts.chain(others) {
         for name in names_in(&root.join(&directory))? {
             let path = format!("{directory}/{name}");

@@ -1,0 +1,1 @@
+/* A library that is no agent. Run as: java -XrunNoOnLoad -version */

@@ -1,0 +1,7 @@
+final class Unowned {
+    public static void main(String[] arguments) throws InterruptedException {
+        try {
+            new Object().wait(4711);
+        } catch (IllegalMonitorStateException e) { }
+    }
+}
