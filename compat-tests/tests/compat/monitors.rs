@@ -128,9 +128,13 @@ fn waits_of_owners_and_of_others(vm: &Vm<'_>) -> Result<(), String> {
     // notifies owned the monitor. No thread waits for it when it leaves.
     let expected = ["wait", "exit", "waited", "enter", "entered"].repeat(rounds);
     equal("the owner that waits", words("WAIT", "main"), expected)?;
-    for (word, times) in [("enter", 4), ("entered", 4), ("exit", 3)] {
-        equal(word, count(report, "WAIT", word), times * rounds)?;
+    for word in ["enter", "entered"] {
+        equal(word, count(report, "WAIT", word), 4 * rounds)?;
     }
+    // From JDK 27 on a notified thread may have its MONITOR_WAITED before the notifier leaves the monitor.
+    let exits = if vm.jdk.feature >= 27 { 3..=4 } else { 3..=3 };
+    let seen = count(report, "WAIT", "exit");
+    ensure!(exits.contains(&seen.div_ceil(rounds)) && seen >= 3 * rounds, "{seen} exits");
     // A notified or interrupted thread waits for the monitor again, which the thread that wakes it owns.
     for how in ["notified", "interrupted"] {
         for i in 0..3 {

@@ -94,10 +94,14 @@ impl Waits {
         self.enters_again.store(true, Ordering::Relaxed);
     }
 
+    /// Returns true from [`Self::enter_again`] to [`Self::has_entered_again`].
+    pub fn enters_again(&self) -> bool {
+        self.enters_again.load(Ordering::Relaxed)
+    }
+
     /// Returns true once if the thread has entered the monitor again since [`Self::enter_again`].
     pub fn has_entered_again(&self) -> bool {
-        self.enters_again.load(Ordering::Relaxed)
-            && self.enters_again.swap(false, Ordering::Relaxed)
+        self.enters_again() && self.enters_again.swap(false, Ordering::Relaxed)
     }
 
     /// Returns how long the thread has waited. None if the beginning is unknown.

@@ -32,7 +32,10 @@ pub unsafe extern "system" fn monitor_contended_enter(
     object: jobject,
 ) {
     let enter = |jni| {
-        if let Some(thread) = reported_waiter(jni, waiting) {
+        // From JDK 27 on the VM also reports a notified thread, if it really has to wait.
+        if let Some(thread) = reported_waiter(jni, waiting)
+            && !thread.waits.enters_again()
+        {
             contended_enter(jni, &thread, object);
         }
     };
@@ -47,7 +50,9 @@ pub unsafe extern "system" fn monitor_contended_entered(
     object: jobject,
 ) {
     let entered = |jni| {
-        if let Some(thread) = reported_waiter(jni, waiting) {
+        if let Some(thread) = reported_waiter(jni, waiting)
+            && !thread.waits.enters_again()
+        {
             contended_entered(jni, &thread, object);
         }
     };
