@@ -1,13 +1,14 @@
 //! `jdk.internal.vm.ThreadSnapshot`, which JDK 25 and later use for thread dumps.
 //!
-//! A snapshot lists the monitors that a thread's frames have locked, including the one in which the thread waits in
-//! `Object.wait`. JVMTI does not count that monitor as owned, and since JDK 23 not as contended either.
+//! A snapshot lists the monitors that a thread's frames have locked, up to JDK 27 including the one in which the thread
+//! waits in `Object.wait`. A field of its own names that monitor too. JVMTI does not count it as owned, and since JDK 23
+//! not as contended either.
 
 use super::global_ref::GlobalRef;
 use super::internals;
 use super::jni::{FieldId, Jni, MethodId};
 use crate::lock::Memo;
-use jni_sys::{jobject, jvalue};
+use jni_sys::{jint, jobject, jvalue};
 use jvmpi_jvmti_sys::jthread;
 use std::ffi::CStr;
 
@@ -18,7 +19,13 @@ pub struct ThreadSnapshots {
     locks: FieldId,
     /// The field with the object of a lock.
     object: FieldId,
+    /// The fields with the object that keeps the thread from running, and the reason.
+    blocker: FieldId,
+    blocker_type: FieldId,
 }
+
+/// The reason of a thread in `Object.wait`: the ordinal of `BlockerLockType.WAITING_ON`.
+const WAITING_ON: jint = 2;
 
 /// Returns `None` on a JDK without this class.
 pub fn get(jni: Jni) -> Option<&'static ThreadSnapshots> {
@@ -39,11 +46,13 @@ impl ThreadSnapshots {
             create: jni.static_method(class, c"create", CREATE)?,
             locks: jni.field(class, c"locks", LOCKS)?,
             object: jni.field(lock, c"obj", c"Ljava/lang/Object;")?,
+            blocker: jni.field(class, c"blockerObject", c"Ljava/lang/Object;")?,
+            blocker_type: jni.field(class, c"blockerTypeOrdinal", c"I")?,
         })
     }
 
-    /// Returns the objects that the thread has locked or waits in, as local references. No Java code runs, and the
-    /// thread may be suspended.
+    /// Returns the objects that the thread has locked or waits in, as local references; the latter perhaps twice. No Java
+    /// code runs, and the thread may be suspended.
     pub fn locked(&self, jni: Jni, thread: jthread) -> Option<Vec<jobject>> {
         let arguments = [jvalue { l: thread }];
         let snapshot = jni.call_static_object(self.class.get(), self.create, &arguments)?;
@@ -55,7 +64,12 @@ impl ThreadSnapshots {
             jni.delete_local(lock);
             (!object.is_null()).then_some(object)
         });
-        let objects = objects.collect();
+        let mut objects: Vec<_> = objects.collect();
+        let blocker = jni.object_field(snapshot, self.blocker);
+        // Compiled code may not have kept the object.
+        if jni.int_field(snapshot, self.blocker_type) == WAITING_ON && !blocker.is_null() {
+            objects.push(blocker);
+        }
         jni.delete_local(locks);
         jni.delete_local(snapshot);
         Some(objects)
