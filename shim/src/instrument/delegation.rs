@@ -37,9 +37,14 @@ pub fn resolve(jni: Jni, class: jclass) {
     let Some(loader) = locked_loader(jni, class) else { return };
     let find = || {
         let classes = jni.find_class(c"java/lang/Class")?;
-        let signature =
-            c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;";
-        let for_name = jni.static_method(classes, c"forName0", signature)?;
+        let for_name = |signature| jni.static_method(classes, c"forName0", signature);
+        // From JDK 26 on it does not take the class.
+        let for_name = for_name(c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;")
+            .or_else(|| {
+            for_name(
+                c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;",
+            )
+        })?;
         let name = jvalue { l: jni.new_string(BINARY_NAME)? };
         let is_initialized = jvalue { z: false };
         let arguments = [name, is_initialized, jvalue { l: loader }, jvalue { l: class }];
