@@ -219,8 +219,12 @@ final class Instructions {
         run();
         for (Class<?> made : new Class<?>[] {
                 new Loader().define("MadeOld", subroutine()), new Loader().define("MadeNew", uninitialized())}) {
-            Object value = made.getMethod("call", int.class).invoke(null, 3);
-            System.out.println("expect made=" + made.getName() + " value=" + value);
+            try {
+                Object value = made.getMethod("call", int.class).invoke(null, 3);
+                System.out.println("expect made=" + made.getName() + " value=" + value);
+            } catch (VerifyError e) {
+                // From JDK 27 on an object without a constructor call cannot be compared.
+            }
         }
     }
 

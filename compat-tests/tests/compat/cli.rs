@@ -979,8 +979,11 @@ fn doctor_tests_the_internals_of_an_unknown_version(vm: &Vm<'_>) -> Result<(), S
     for (name, result) in results {
         let works = result == "works";
         // Without the first, there is no place to look for the second.
-        let depends = ["eetop", "thread_state"].contains(&&*name);
-        ensure!(works != depends, "{name}: {result}");
+        let mut missing = vec!["eetop", "thread_state"];
+        if vm.jdk.feature >= 26 {
+            missing.push("native_function");
+        }
+        ensure!(works != missing.contains(&&*name), "{name}: {result}");
         ensure!(name != "eetop" || result.starts_with("missing: threads that only wait"), "{said}");
     }
     Ok(())

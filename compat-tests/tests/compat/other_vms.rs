@@ -18,11 +18,14 @@ const LEFT_OUT_ON_ZERO: [(&str, &str); 7] = [
 ];
 
 /// The names of cases that cannot run from this JDK on, and why.
-const LEFT_OUT_SINCE: [(u32, &str, &str); 1] = [(
-    26,
-    "methods/native_methods_of_a_running_vm",
-    "the functions of bound native methods are not found, because a method ID is a number",
-)];
+const LEFT_OUT_SINCE: [(u32, &str, &str); 2] = [
+    (
+        26,
+        "methods/native_methods_of_a_running_vm",
+        "the functions of bound native methods are not found, because a method ID is a number",
+    ),
+    (26, "samples/record_keeps_survivors", "the VM does not report what dies in VMDeath"),
+];
 
 /// Why the case cannot run on this JVM; None if it can.
 pub fn prevent(jdk: &Jdk, topic: &str, name: &str) -> Option<&'static str> {
