@@ -7,7 +7,6 @@
  * how many of these have a method that was not announced.
  * "enable EVENTS", "disable EVENTS"; "redefine" a class by another file, both in an array. "inside" has
  * handlers call a method of this class: see run_inside.
- * Option events=1: also takes a trace in the handler of every event.
  */
 #include <jvmti.h>
 
@@ -18,7 +17,6 @@
 enum { MAX_DEPTH = 1000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long in_handlers, unresolved;
 static jclass runs_inside;
 static jobjectID made;
 
@@ -178,21 +176,6 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return trace.num_frames;
 }
 
-/* A trace of the thread that sends the event. The class that is being announced counts as known. */
-static void trace_in_handler(const JVMPI_Event *e)
-{
-    JVMPI_CallFrame frames[64];
-    JVMPI_CallTrace trace = { e->env_id, 0, frames };
-    int i;
-
-    jvmpi->GetCallTrace(&trace, 64);
-    pthread_mutex_lock(&lock);
-    in_handlers++;
-    for (i = 0; i < trace.num_frames; i++)
-        unresolved += method_of(frames[i].method_id) == NULL;
-    pthread_mutex_unlock(&lock);
-}
-
 /* Runs Java code in the handlers of the first METHOD_ENTRY of Traces.entered and of the first OBJECT_ALLOC
    of a Traces$Made, and takes a trace where that code has loaded Traces$Lazy. */
 static void run_inside(const JVMPI_Event *e)
@@ -232,10 +215,6 @@ static void notify(JVMPI_Event *e)
         pthread_mutex_unlock(&lock);
     }
     run_inside(e);
-    if (*option("events", "") == '1')
-        trace_in_handler(e);
-    if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN)
-        report("handlers traces=%ld unresolved=%ld", in_handlers, unresolved);
 }
 
 JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
@@ -244,7 +223,5 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     enable(JVMPI_EVENT_CLASS_LOAD);
     enable(JVMPI_EVENT_THREAD_START);
     enable(JVMPI_EVENT_THREAD_END);
-    enable(JVMPI_EVENT_JVM_INIT_DONE);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     return JNI_OK;
 }

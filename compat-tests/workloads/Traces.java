@@ -1,11 +1,7 @@
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.concurrent.Callable;
-import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 /** Has the agent take traces in many situations, which the arguments choose. */
 final class Traces {
@@ -26,7 +22,6 @@ final class Traces {
                 }
                 work += inlined(-1);
                 break;
-            case "announced": announced(); break;
             case "running": running(); break;
             case "rewritten": rewritten(); break;
             case "redefined": redefined(); break;
@@ -139,52 +134,6 @@ final class Traces {
         running.join();
         changing.join();
         System.out.println("expect changes=" + changes);
-    }
-
-    interface Shape {
-        long area();
-    }
-
-    /** Code that the JVM makes up: lambdas, proxies, reflection, generated classes. */
-    private static void announced() throws Exception {
-        Supplier<Long> lambda = () -> Agent.call("self 100");
-        lambda.get();
-        Supplier<Long> reference = Traces::call;
-        reference.get();
-        Stream.of(1, 2).map(i -> Agent.call("self 100")).forEach(n -> work += n);
-        Shape shape = (Shape) Proxy.newProxyInstance(Traces.class.getClassLoader(),
-                new Class<?>[] {Shape.class}, (proxy, method, values) -> Agent.call("self 100"));
-        shape.area();
-        for (int i = 0; i < 20; i++) {
-            Traces.class.getDeclaredMethod("call").invoke(null);
-        }
-        Traces.class.getDeclaredConstructor(int.class).newInstance(1);
-        Callable<Long> anonymous = new Callable<Long>() {
-            @Override
-            public Long call() {
-                return Agent.call("self 100");
-            }
-        };
-        anonymous.call();
-        Object[] sorted = {3, 1, 2};
-        Arrays.sort(sorted, (a, b) -> {
-            Agent.call("self 100");
-            return (Integer) a - (Integer) b;
-        });
-        Thread thread = new Thread(() -> Agent.call("self 100"));
-        thread.start();
-        thread.join();
-        System.out.println("expect text=" + ("done" + work).length());
-    }
-
-    private static long call() {
-        return Agent.call("self 100");
-    }
-
-    private Traces() {}
-
-    private Traces(int unused) {
-        Agent.call("self 100");
     }
 
     private static final class Shifted {

@@ -18,7 +18,6 @@ cases![
     several_agents_suspend_one_thread,
     ending_thread_is_suspended_and_is_not_live,
     collect_while_suspended.on_every_gc(),
-    virtual_threads_run_undisturbed.since(21),
     virtual_threads_of_their_own.since(21),
     calls_of_virtual_threads_of_their_own.since(21),
     virtual_threads_seen_from_outside.since(21),
@@ -156,36 +155,6 @@ fn ending_thread_is_suspended_and_is_not_live(vm: &Vm<'_>) -> Result<(), String>
 
 fn collect_while_suspended(vm: &Vm<'_>) -> Result<(), String> {
     suspend_tests(vm, &["collection"], |_, line| equal("rounds", line.int("rounds")?, 12))
-}
-
-/// Their actions are reported on their carriers, also while these are sampled.
-fn virtual_threads_run_undisturbed(vm: &Vm<'_>) -> Result<(), String> {
-    let right = "expect sum=499500 monitor=1000 lock=1000\n";
-    let outcome = vm.java_for(21, "Virtual")?.agent("events", "events=33+34+42+46")?.run()?;
-    equal("output", outcome.stdout.as_str(), right)?;
-    let report = outcome.report();
-    let mut threads = HashSet::new();
-    for line in report.all() {
-        match line.word.as_str() {
-            "thread_start" => {
-                let name = line.text("name")?;
-                ensure!(!name.is_empty() && !name.starts_with("virtual"), "virtual: {line}");
-                threads.insert(line.id("thread_env")?);
-            }
-            _ => ensure!(threads.contains(&line.id("env")?), "of an unknown thread: {line}"),
-        }
-    }
-    let carrier = |name: &str| name.starts_with("ForkJoinPool");
-    let carriers =
-        report.lines("thread_start").filter(|line| line.text("name").is_ok_and(carrier)).count();
-    ensure!(carriers > 0, "no carriers were announced");
-
-    for traces in CALL_TRACES {
-        let java = vm.java_for(21, "Virtual")?.agent("sampler", "interval=1")?;
-        let outcome = java.settings(traces).run()?;
-        equal("output under the sampler", outcome.stdout.as_str(), right)?;
-    }
-    Ok(())
 }
 
 /// The setting with which each is a thread.

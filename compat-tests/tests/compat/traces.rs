@@ -9,10 +9,8 @@ use crate::cases;
 cases![
     frames_are_those_that_java_prints.on_every_jdk(),
     trace_of_redefined_code_has_announced_methods,
-    every_method_is_announced,
     trace_shows_code_that_a_handler_runs,
     computing_threads_are_sampled_anywhere.since(17),
-    in_a_virtual_thread.since(21),
 ];
 
 /// Returns the frames that were reported for each trace of this command.
@@ -105,20 +103,6 @@ fn trace_of_redefined_code_has_announced_methods(vm: &Vm<'_>) -> Result<(), Stri
     Ok(())
 }
 
-/// Methods of lambdas, proxies and reflection are, in the handler of every event too.
-fn every_method_is_announced(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Traces")?.agent("traces", "events=1")?.argument("announced").run()?;
-    outcome.checks(&["within the depth", "nothing beyond"])?;
-    let handlers = outcome.report().one("handlers")?;
-    ensure!(handlers.int("traces")? > 400, "{handlers}");
-    equal("methods that no CLASS_LOAD named", handlers.int("unresolved")?, 0)?;
-    ensure!(outcome.report().count("trace") > 25, "{} traces", outcome.report().count("trace"));
-    for frame in outcome.report().lines("frame") {
-        ensure!(!frame.is_null("method")?, "a method that no CLASS_LOAD named: {frame}");
-    }
-    Ok(())
-}
-
 /// Agents see all of the code that they run themselves, whether rewritten code or the VM has reported the event,
 /// and whatever of it is hidden.
 fn trace_shows_code_that_a_handler_runs(vm: &Vm<'_>) -> Result<(), String> {
@@ -136,19 +120,6 @@ fn trace_shows_code_that_a_handler_runs(vm: &Vm<'_>) -> Result<(), String> {
                 .collect::<Result<Vec<_>, _>>()
         };
         equal("where a class was loaded", methods(&load)?, methods(&inside[0][2..])?)?;
-    }
-    Ok(())
-}
-
-fn in_a_virtual_thread(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java_for(21, "VirtualTrace")?.agent("traces", "")?.run()?;
-    let frames = last_trace(outcome.report(), "self 100")?;
-    equal("innermost", frames[0].text("method")?, "Agent.call")?;
-    let ours = |frame: &&&Line| frame.text("method") == Ok("VirtualTrace.inVirtualThread");
-    let frame = frames.iter().find(ours).ok_or("no frame of the virtual thread's method")?;
-    ensure!(frame.int("line")? > 0, "no line: {frame}");
-    for frame in frames {
-        ensure!(!frame.is_null("method")?, "a method that no CLASS_LOAD named: {frame}");
     }
     Ok(())
 }
