@@ -140,6 +140,26 @@ static inline void enable(jint event)
         report("error what=EnableEvent type=%d result=%d", (int)event, (int)result);
 }
 
+/* Enables these events. */
+#define ENABLE(...) enable_all((const jint[]){ __VA_ARGS__, 0 })
+
+static inline void enable_all(const jint *events)
+{
+    for (; *events != 0; events++)
+        enable(*events);
+}
+
+/* JVM_OnLoad: starts the agent with this handler, and runs the block after it. */
+#define ON_LOAD(handler) \
+    static void on_load(void); \
+    JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved) \
+    { \
+        agent_start(vm, options, handler); \
+        on_load(); \
+        return JNI_OK; \
+    } \
+    static void on_load(void)
+
 /* Enables or disables the events of a list "1+3". */
 static inline void switch_events(jint (*function)(jint, void *), const char *list)
 {
@@ -148,6 +168,13 @@ static inline void switch_events(jint (*function)(jint, void *), const char *lis
         if (result != JVMPI_SUCCESS)
             report("error type=%d result=%d", (int)type, (int)result);
     }
+}
+
+/* Leaves the class file of a CLASS_LOAD_HOOK as it is. */
+static inline void keep_class_file(JVMPI_Event *e)
+{
+    e->u.class_load_hook.new_class_data = e->u.class_load_hook.class_data;
+    e->u.class_load_hook.new_class_data_len = e->u.class_load_hook.class_data_len;
 }
 
 /* The calling thread's own JNIEnv, or NULL if it is not attached. */

@@ -63,12 +63,7 @@ JNIEXPORT void JNICALL Java_Allocator_newString(JNIEnv *env, jclass self, jobjec
 static jobject new_array(JNIEnv *env, jint type, jint length)
 {
     switch (type) {
-    case JVMPI_BOOLEAN: return (*env)->NewBooleanArray(env, length);
-    case JVMPI_CHAR: return (*env)->NewCharArray(env, length);
-    case JVMPI_FLOAT: return (*env)->NewFloatArray(env, length);
-    case JVMPI_DOUBLE: return (*env)->NewDoubleArray(env, length);
     case JVMPI_BYTE: return (*env)->NewByteArray(env, length);
-    case JVMPI_SHORT: return (*env)->NewShortArray(env, length);
     case JVMPI_INT: return (*env)->NewIntArray(env, length);
     default: return (*env)->NewLongArray(env, length);
     }

@@ -165,19 +165,11 @@ static void start_inspector(JVMPI_Event *e)
         report("error what=CreateSystemThread");
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    static const jint wanted[] = {
-        JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_MOVE,
-        JVMPI_EVENT_ARENA_NEW, JVMPI_EVENT_ARENA_DELETE, JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH,
-        JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START,
-        JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN,
-    };
     pthread_mutexattr_t recursive;
     const char *calls;
-    size_t i;
 
-    agent_start(vm, options, notify);
     uses_mutex = strcmp(option("lock", ""), "mutex") == 0;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
@@ -190,7 +182,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     disabling = strstr(calls, "disabling") != NULL;
     if (disabling)
         jvmpi->NotifyEvent = start_inspector;
-    for (i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        enable(wanted[i]);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_OBJECT_MOVE, JVMPI_EVENT_ARENA_NEW,
+           JVMPI_EVENT_ARENA_DELETE, JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_CLASS_LOAD,
+           JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JVM_INIT_DONE,
+           JVMPI_EVENT_JVM_SHUT_DOWN);
 }

@@ -81,8 +81,7 @@ static void notify(JVMPI_Event *e)
  */
 static Sum sum_named(const char *what, jobject object)
 {
-    static const int widths[] = { [JVMPI_BOOLEAN] = 1, [JVMPI_CHAR] = 2, [JVMPI_FLOAT] = 4,
-        [JVMPI_DOUBLE] = 8, [JVMPI_BYTE] = 1, [JVMPI_SHORT] = 2, [JVMPI_INT] = 4, [JVMPI_LONG] = 8 };
+    static const int widths[] = { [JVMPI_BYTE] = 1, [JVMPI_INT] = 4, [JVMPI_LONG] = 8 };
     jobjectID class_id = object != NULL ? jvmpi->jobject2jobjectID(object) : NULL;
     int type, elements;
     Sum sum;
@@ -145,10 +144,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return sum_named(what + 5, object).size;
     if (strcmp(what, "clear") == 0)
         clear();
-    if (strcmp(what, "allocations") == 0) {
-        enable(JVMPI_EVENT_ARENA_NEW);
-        enable(JVMPI_EVENT_OBJECT_ALLOC);
-    }
+    if (strcmp(what, "allocations") == 0)
+        ENABLE(JVMPI_EVENT_ARENA_NEW, JVMPI_EVENT_OBJECT_ALLOC);
     if (strcmp(what, "reference") == 0)
         (*env)->DeleteGlobalRef(env, (*env)->NewGlobalRef(env, object));
     if (strcmp(what, "instances") == 0)
@@ -173,7 +170,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         : strcmp(what, "total_space") == 0 ? total_space : 0;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
     static const jint about_objects[] = {
         JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_ARENA_NEW, JVMPI_EVENT_OBJECT_FREE,
@@ -183,7 +180,6 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     };
     size_t i;
 
-    agent_start(vm, options, notify);
     holds = atoi(option("hold", "0"));
     ids_come_again = atoi(option("again", "0"));
     lock = jvmpi->RawMonitorCreate("_checker");
@@ -196,5 +192,4 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     for (i = 1; mode_is("all") && i <= JVMPI_MAX_EVENT_TYPE_VAL; i++)
         if (i != JVMPI_EVENT_INSTRUCTION_START)
             jvmpi->EnableEvent((jint)i, NULL);
-    return JNI_OK;
 }

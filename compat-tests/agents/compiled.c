@@ -38,8 +38,7 @@ static void check_table(const JVMPI_Event *e, const Method *m)
 
 static void enable_compiled(void)
 {
-    enable(JVMPI_EVENT_COMPILED_METHOD_LOAD);
-    enable(JVMPI_EVENT_COMPILED_METHOD_UNLOAD);
+    ENABLE(JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD);
 }
 
 static int is_when(const char *when)
@@ -100,12 +99,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return strcmp(what, "unloaded") == 0 ? unloads : hot_is_compiled;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     enable(JVMPI_EVENT_CLASS_LOAD);
     if (!is_when("late"))
         enable_compiled();
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    return JNI_OK;
 }

@@ -38,8 +38,6 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return atomic_load(&before);
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    return JNI_OK;
 }

@@ -3,14 +3,13 @@
  * the bytes as they came, with the contents of CLASS_LOAD in "classes".
  *
  * Options: in=TYPE+TYPE... enables these events and asks for dumps in the first of each; shutdown=1
- * asks in JVM_SHUT_DOWN, after it has switched every event off, shutdown=2 with all events on; gc=1 asks in GC_FINISH, with a raw monitor
+ * asks in JVM_SHUT_DOWN, after it has switched every event off; gc=1 asks in GC_FINISH, with a raw monitor
  * that it has entered in GC_START.
  */
 #include <pthread.h>
 #include <sys/resource.h>
 
 #include "call.h"
-#include "methods.h"
 
 static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
 static JVMPI_RawMonitor agent_lock;
@@ -48,62 +47,25 @@ static void letters(char *to, const JVMPI_Field *fields, int count)
     to[i] = '\0';
 }
 
+static void report_traces(const JVMPI_CallTrace *traces, int count)
+{
+    int i;
+
+    for (i = 0; i < count; i++)
+        report("trace file=%s env=%#lx", q(file_name), ID(traces[i].env_id));
+}
+
 static void learn_class(const JVMPI_Event *e)
 {
     static char statics[70000], instances[70000], line[150000];
 
     pthread_mutex_lock(&classes_lock);
-    learn_methods(e);
     letters(statics, e->u.class_load.statics, e->u.class_load.num_static_fields);
     letters(instances, e->u.class_load.instances, e->u.class_load.num_instance_fields);
     snprintf(line, sizeof line, "%#lx %d %s %s %s\n", ID(e->u.class_load.class_id), (int)e->u.class_load.num_interfaces, statics,
              instances, e->u.class_load.class_name);
     append("classes", line);
     pthread_mutex_unlock(&classes_lock);
-}
-
-static void report_traces(const JVMPI_CallTrace *traces, const jint *statuses, int count)
-{
-    int i, j;
-
-    for (i = 0; i < count; i++) {
-        report("trace file=%s env=%#lx frames=%d status=%d", q(file_name), ID(traces[i].env_id),
-               (int)traces[i].num_frames, statuses != NULL ? (int)statuses[i] : -1);
-        for (j = 0; j < traces[i].num_frames; j++) {
-            const Method *m;
-
-            pthread_mutex_lock(&classes_lock);
-            m = method_of(traces[i].frames[j].method_id);
-            pthread_mutex_unlock(&classes_lock);
-            report("frame file=%s env=%#lx index=%d method=%s", q(file_name), ID(traces[i].env_id), j,
-                   q(m != NULL ? m->name : NULL));
-        }
-    }
-}
-
-/* The names in the records of raw monitors, which are pointers. */
-static void report_raw_names(const char *p, const char *end)
-{
-    while (p < end) {
-        int raw = *p++ == JVMPI_MONITOR_RAW, list;
-        const char *name;
-
-        memcpy(&name, p, sizeof name);
-        p += sizeof name;
-        if (raw) {
-            JVMPI_RawMonitor monitor;
-
-            memcpy(&monitor, p, sizeof monitor);
-            p += sizeof monitor;
-            report("raw file=%s name=%s monitor=%#lx", q(file_name), q(name), ID(monitor));
-        }
-        p += sizeof(JNIEnv *) + 4;
-        for (list = 0; list < 2; list++) {
-            const unsigned char *n = (const unsigned char *)p;
-
-            p += 4 + sizeof(JNIEnv *) * ((size_t)n[0] << 24 | (size_t)n[1] << 16 | (size_t)n[2] << 8 | n[3]);
-        }
-    }
 }
 
 /* An object that is made for a dump while all threads stand still. */
@@ -198,7 +160,7 @@ static void notify(JVMPI_Event *e)
         break;
     case JVMPI_EVENT_GC_FINISH:
         if (armed && !collected) {
-            report("gc_finish env=%#lx", ID(e->env_id));
+            report("gc_finish env=%#lx lock=%#lx", ID(e->env_id), ID(agent_lock));
             CHECK("in GC_FINISH", ask(JVMPI_EVENT_OBJECT_ALLOC, some_object, "") == JVMPI_SUCCESS
                   && ask(JVMPI_EVENT_MONITOR_DUMP, NULL, "monitors-gc") == JVMPI_SUCCESS);
             collected = 1;
@@ -210,28 +172,22 @@ static void notify(JVMPI_Event *e)
         report("data_dumped");
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
-        if (strcmp(option("shutdown", ""), "1") == 0)
+        if (option("shutdown", NULL) != NULL) {
             disable_everything();
-        if (option("shutdown", NULL) != NULL)
             ask_for_all("shutdown");
+        }
         break;
     case JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT:
-        report("heap_dump file=%s level=%d env=%#lx traces=%d", q(file_name), e->u.heap_dump.dump_level,
-               ID(e->env_id), (int)e->u.heap_dump.num_traces);
         save(e->u.heap_dump.begin, (size_t)(e->u.heap_dump.end - e->u.heap_dump.begin));
-        report_traces(e->u.heap_dump.traces, NULL, e->u.heap_dump.num_traces);
+        report_traces(e->u.heap_dump.traces, e->u.heap_dump.num_traces);
         break;
     case JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT:
-        report("object_dump file=%s env=%#lx", q(file_name), ID(e->env_id));
         save(e->u.object_dump.data, (size_t)e->u.object_dump.data_len);
         break;
     case JVMPI_EVENT_MONITOR_DUMP | JVMPI_REQUESTED_EVENT:
-        report("monitor_dump file=%s env=%#lx traces=%d", q(file_name), ID(e->env_id),
-               (int)e->u.monitor_dump.num_traces);
+        report("monitor_dump file=%s env=%#lx", q(file_name), ID(e->env_id));
         save(e->u.monitor_dump.begin, (size_t)(e->u.monitor_dump.end - e->u.monitor_dump.begin));
-        report_raw_names(e->u.monitor_dump.begin, e->u.monitor_dump.end);
-        report_traces(e->u.monitor_dump.traces, e->u.monitor_dump.threads_status,
-                      e->u.monitor_dump.num_traces);
+        report_traces(e->u.monitor_dump.traces, e->u.monitor_dump.num_traces);
         break;
     default:
         ask_inside(e->event_type);
@@ -321,25 +277,19 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return (jlong)(uintptr_t)id;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
     const char *type;
 
-    agent_start(vm, options, notify);
     agent_lock = jvmpi->RawMonitorCreate("_agent");
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    enable(JVMPI_EVENT_DATA_DUMP_REQUEST);
-    if (strcmp(option("gc", ""), "1") == 0) {
-        enable(JVMPI_EVENT_GC_START);
-        enable(JVMPI_EVENT_GC_FINISH);
-    }
+    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_JVM_SHUT_DOWN,
+           JVMPI_EVENT_DATA_DUMP_REQUEST);
+    if (strcmp(option("gc", ""), "1") == 0)
+        ENABLE(JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH);
     for (type = option("in", NULL); type != NULL && *type != '\0'; type += *type == '+') {
         long n = strtol(type, (char **)&type, 10);
 
         asked[n] = 1;
         enable((jint)n);
     }
-    return JNI_OK;
 }

@@ -2,12 +2,18 @@
  * events.c - enables the events of its options and reports them with all fields.
  *
  * Options: events=42+33+...  the events, enabled in JVM_OnLoad
- *          late=43+...       those enabled only in JVM_INIT_DONE
  *          class=NAME        reports the fields and methods of this class too
  */
 #include "agent.h"
 
-static const char *detailed, *late;
+static const char *detailed;
+
+/* The words of events without fields. */
+static const char *const words[JVMPI_MAX_EVENT_TYPE_VAL + 1] = {
+    [JVMPI_EVENT_THREAD_END] = "thread_end", [JVMPI_EVENT_JVM_INIT_DONE] = "jvm_init_done",
+    [JVMPI_EVENT_JVM_SHUT_DOWN] = "jvm_shut_down", [JVMPI_EVENT_DATA_DUMP_REQUEST] = "data_dump_request",
+    [JVMPI_EVENT_DATA_RESET_REQUEST] = "data_reset_request",
+};
 
 static void report_class(const JVMPI_Event *e, const char *requested)
 {
@@ -52,12 +58,6 @@ static void report_compiled(const JVMPI_Event *e)
            (int)e->u.compiled_method_load.lineno_table_size, lines);
 }
 
-static void enable_all(const char *list)
-{
-    for (; *list != '\0'; list += strspn(list, "+"))
-        enable((jint)strtol(list, (char **)&list, 10));
-}
-
 static void notify(JVMPI_Event *e)
 {
     const char *requested = e->event_type & JVMPI_REQUESTED_EVENT ? " requested=1" : " requested=0";
@@ -83,32 +83,16 @@ static void notify(JVMPI_Event *e)
                ID(e->u.thread_start.thread_id), ID(e->u.thread_start.thread_env_id),
                ID(current_env()));
         break;
-    case JVMPI_EVENT_THREAD_END:
-        report("thread_end env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
-        break;
-    case JVMPI_EVENT_JVM_INIT_DONE:
-        report("jvm_init_done env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
-        enable_all(late);
-        break;
-    case JVMPI_EVENT_JVM_SHUT_DOWN:
-        report("jvm_shut_down env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
-        break;
-    case JVMPI_EVENT_DATA_DUMP_REQUEST:
-        report("data_dump_request env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
-        break;
-    case JVMPI_EVENT_DATA_RESET_REQUEST:
-        report("data_reset_request env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
-        break;
     default:
-        report("event type=%d env=%#lx", (int)e->event_type, ID(e->env_id));
+        if (e->event_type > 0 && e->event_type <= JVMPI_MAX_EVENT_TYPE_VAL && words[e->event_type] != NULL)
+            report("%s env=%#lx self=%#lx", words[e->event_type], ID(e->env_id), ID(current_env()));
+        else
+            report("event type=%d env=%#lx", (int)e->event_type, ID(e->env_id));
     }
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     detailed = option("class", "");
-    late = option("late", "");
-    enable_all(option("events", ""));
-    return JNI_OK;
+    switch_events(jvmpi->EnableEvent, option("events", ""));
 }

@@ -2,12 +2,9 @@
  * instructions.c - reports every INSTRUCTION_START of the methods of some classes.
  *
  * Options: prefix=NAME    of the names of these classes
- *          late=1         enabled by the command "enable" only, and disabled by "disable"
- * Command "events" returns how many there were so far.
  */
 #include <pthread.h>
 
-#include "call.h"
 #include "methods.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,22 +47,8 @@ static void notify(JVMPI_Event *e)
     pthread_mutex_unlock(&lock);
 }
 
-static jlong called(JNIEnv *env, const char *what, jobject object)
+ON_LOAD(notify)
 {
-    if (strcmp(what, "enable") == 0)
-        enable(JVMPI_EVENT_INSTRUCTION_START);
-    else if (strcmp(what, "disable") == 0)
-        jvmpi->DisableEvent(JVMPI_EVENT_INSTRUCTION_START, NULL);
-    return events;
-}
-
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
-{
-    agent_start(vm, options, notify);
     prefix = option("prefix", "");
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    if (atoi(option("late", "0")) == 0)
-        enable(JVMPI_EVENT_INSTRUCTION_START);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_INSTRUCTION_START);
 }

@@ -84,11 +84,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return count;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    enable(JVMPI_EVENT_OBJECT_ALLOC);
-    enable(JVMPI_EVENT_GC_START);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_GC_START, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

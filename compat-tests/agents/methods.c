@@ -262,20 +262,16 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return thread.events;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     events = option("events", "");
     prefix = option("prefix", "");
     when = option("when", NULL);
     counting = atoi(option("count", "1"));
     tops = atoi(option("tops", "0"));
     pairs = strstr(option("late", events), "1") != NULL;
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_THREAD_END);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JVM_SHUT_DOWN);
     if (atoi(option("allocations", "0")))
         enable(JVMPI_EVENT_OBJECT_ALLOC);
     switch_events(jvmpi->EnableEvent, events);
-    return JNI_OK;
 }

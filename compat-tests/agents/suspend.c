@@ -63,10 +63,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return result;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_THREAD_END);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END);
 }

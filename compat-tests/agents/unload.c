@@ -2,9 +2,10 @@
  * unload.c - counts the loaded and unloaded classes named Victim. With mode=traced it gets no events of classes and
  * knows the methods from call traces only. With mode=called it counts the calls of Victim.step and Second.leap.
  */
+#include <pthread.h>
+
 #include "call.h"
 #include "methods.h"
-#include "threads.h"
 
 enum { VICTIMS = 1024 };
 
@@ -37,7 +38,6 @@ static int is_called(const JVMPI_Event *e, const char *name)
 
 static void notify(JVMPI_Event *e)
 {
-    track_threads(e);
     pthread_mutex_lock(&lock);
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
@@ -47,7 +47,6 @@ static void notify(JVMPI_Event *e)
             victims[loaded++] = e->u.class_load.class_id;
         break;
     case JVMPI_EVENT_CLASS_UNLOAD:
-        report("class_unload env=%#lx known_thread=%d", ID(e->env_id), is_known_thread(e->env_id));
         forget(e->u.class_unload.class_id);
         break;
     case JVMPI_EVENT_METHOD_ENTRY:
@@ -85,18 +84,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return unloaded;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_THREAD_END);
-    if (mode_is("traced"))
-        return JNI_OK;
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_CLASS_UNLOAD);
-    if (mode_is("called")) {
-        enable(JVMPI_EVENT_METHOD_ENTRY);
-        enable(JVMPI_EVENT_METHOD_EXIT);
-    }
-    return JNI_OK;
+    if (!mode_is("traced"))
+        ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD);
+    if (mode_is("called"))
+        ENABLE(JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT);
 }

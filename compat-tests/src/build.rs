@@ -149,12 +149,17 @@ pub fn agent(name: &str) -> Result<PathBuf, String> {
     agent_with(name, &format!("lib{name}.so"), &[])
 }
 
-/// Compiles the agent under another file name, so that one JVM can load it twice with separate variables.
+/// Copies the agent to another file name, so that one JVM can load it twice with separate variables.
 ///
 /// # Errors
 /// Returns the compiler's output.
 pub fn agent_copy(name: &str, number: usize) -> Result<PathBuf, String> {
-    agent_with(name, &format!("lib{name}-{number}.so"), &[])
+    let agent = agent(name)?;
+    let (mut copy, to) = (Command::new("cp"), format!("lib{name}-{number}.so"));
+    copy.arg(&agent);
+    make(&agent.with_file_name(to), &[agent], copy, |copy, output| {
+        copy.arg(output);
+    })
 }
 
 /// Compiles the agent to this file, with additional flags.

@@ -200,6 +200,13 @@ final class Caught {
         overflows++;
     }
 
+    /** Its constructor makes another one, and so on. */
+    static final class Chain {
+        Chain() {
+            overflows += new Chain().hashCode() & 0;
+        }
+    }
+
     /** So that the stack is full at another place. */
     private static long further(int words, long a, long b, Object c) {
         long before = depth();
@@ -224,6 +231,11 @@ final class Caught {
             overflowThrough(0);
         } catch (StackOverflowError e) {
             check("overflowThrough", before);
+        }
+        try {
+            new Chain();
+        } catch (StackOverflowError e) {
+            check("constructors", before);
         }
     }
 

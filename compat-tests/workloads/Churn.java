@@ -26,12 +26,6 @@ final class Churn {
         }
     }
 
-    private static final class Loader extends ClassLoader {
-        Class<?> define(byte[] file) {
-            return defineClass("Unload$Victim", file, 0, file.length);
-        }
-    }
-
     public static void main(String[] arguments) throws Exception {
         long began = System.nanoTime(), length = Long.parseLong(arguments[0]) * 1_000_000;
         boolean dumps = arguments.length > 1 && arguments[1].equals("dumps");
@@ -57,19 +51,14 @@ final class Churn {
     private static int churn(long end, int least, boolean dumps) throws Exception {
         byte[] victim = ClassFile.of("Unload$Victim");
         Throwable[] failure = new Throwable[1];
-        Thread[] threads = new Thread[THREADS];
         over = false;
-        for (int t = 0; t < THREADS; t++) {
-            int seed = t;
-            threads[t] = new Thread(() -> {
-                try {
-                    allocate(seed);
-                } catch (Throwable e) {
-                    failure[0] = e;
-                }
-            }, "allocator-" + t);
-            threads[t].start();
-        }
+        Thread[] threads = Await.startAll(THREADS, "allocator-", seed -> {
+            try {
+                allocate(seed);
+            } catch (Throwable e) {
+                failure[0] = e;
+            }
+        });
         Thread dumper = new Thread(() -> {
             while (!over) {
                 Agent.call("dump");
@@ -83,23 +72,19 @@ final class Churn {
             Thread visitor = new Thread(() -> published = new int[100], "visitor");
             visitor.start();
             Thread[] virtual = virtualVisitors();
-            ((Runnable) new Loader().define(victim).getDeclaredConstructor().newInstance()).run();
+            ((Runnable) new ClassFile.Loader().define(victim).getDeclaredConstructor().newInstance()).run();
             if (rounds % 4 == 1 && !dumps) {
                 Agent.call("run_gc");
             } else if (rounds % 4 == 3) {
                 System.gc();
             }
             visitor.join();
-            for (Thread thread : virtual) {
-                thread.join();
-            }
+            Await.join(virtual);
             Thread.sleep(20);
             rounds++;
         }
         over = true;
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         if (failure[0] != null) {
             throw new IllegalStateException(failure[0]);
         }

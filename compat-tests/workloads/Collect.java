@@ -108,7 +108,7 @@ final class Collect {
         Thread asks = new Thread(System::gc);
         asks.start();
         // The test ends the input when the JVM has found that it cannot collect.
-        while (System.in.read() >= 0) {}
+        Await.endOfInput();
         Agent.call("release");
         asks.join();
         holder.join();

@@ -8,18 +8,12 @@ final class Disabling {
     private static volatile Object kept;
 
     public static void main(String[] arguments) throws InterruptedException {
-        Thread[] threads = new Thread[THREADS];
-        for (int i = 0; i < THREADS; i++) {
-            int number = i;
-            threads[i] = new Thread(() -> {
-                while (!over) {
-                    step();
-                    STEPS.incrementAndGet(number);
-                }
-            });
-            threads[i].setDaemon(true);
-            threads[i].start();
-        }
+        Thread[] threads = Await.startAll(THREADS, "steps-", number -> {
+            while (!over) {
+                step();
+                STEPS.incrementAndGet(number);
+            }
+        });
         for (int round = Integer.parseInt(arguments[0]); round > 0; round--) {
             Agent.call("enable");
             Await.until("events", () -> Agent.call("come") > THREADS);
@@ -28,9 +22,7 @@ final class Disabling {
             Agent.call("report");
         }
         over = true;
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
     }
 
     private static void step() {

@@ -8,12 +8,7 @@ final class DumpContexts {
     private static final long[] WORK = new long[3];
 
     public static void main(String[] arguments) throws Exception {
-        Thread[] threads = new Thread[WORK.length];
-        for (int i = 0; i < threads.length; i++) {
-            int number = i;
-            threads[i] = new Thread(() -> work(number), "works " + i);
-            threads[i].start();
-        }
+        Thread[] threads = Await.startAll(WORK.length, "works ", DumpContexts::work);
         Agent.call("remember", WORK);
         for (String what : arguments) {
             Agent.call(what);
@@ -28,9 +23,7 @@ final class DumpContexts {
             goesOn();
         }
         over = true;
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         System.out.println("done");
     }
 

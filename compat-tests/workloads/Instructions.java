@@ -1,5 +1,3 @@
-import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Paths;
@@ -135,49 +133,10 @@ final class Instructions {
         System.out.println("expect result=" + n);
     }
 
-    /** A class file with one static method (I)I, made from scratch. */
-    static byte[] made(String name, int version, int stack, int locals, int[] code, int... frames)
-            throws IOException {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        DataOutputStream out = new DataOutputStream(bytes);
-        out.writeInt(0xcafebabe);
-        out.writeShort(0);
-        out.writeShort(version);
-        out.writeShort(13);
-        for (String text : new String[] {name, "java/lang/Object", "Code", "call", "(I)I", "<init>", "()V", "StackMapTable"}) {
-            out.writeByte(1);
-            out.writeUTF(text);
-        }
-        for (int value : new int[] {7, 0, 1, 7, 0, 2, 12, 0, 6, 0, 7, 10, 0, 10, 0, 11}) { // 9 to 12
-            out.writeByte(value);
-        }
-        // public super, this, Object, no interfaces, no fields, one public static method
-        for (int value : new int[] {0x0021, 9, 10, 0, 0, 1, 0x0009, 4, 5, 1, 3}) {
-            out.writeShort(value);
-        }
-        out.writeInt(12 + code.length + (frames.length > 0 ? 6 + frames.length : 0));
-        out.writeShort(stack);
-        out.writeShort(locals);
-        out.writeInt(code.length);
-        for (int b : code) {
-            out.writeByte(b);
-        }
-        out.writeShort(0);
-        out.writeShort(frames.length > 0 ? 1 : 0);
-        if (frames.length > 0) {
-            out.writeShort(8);
-            out.writeInt(frames.length);
-            for (int b : frames) {
-                out.writeByte(b);
-            }
-        }
-        out.writeShort(0);
-        return bytes.toByteArray();
-    }
-
     /** Subroutines, as compilers have not made them for long, and wide instructions. */
     static byte[] subroutine() throws IOException {
-        return made("MadeOld", 48, 2, 300, new int[] {
+        FreshClass file = new FreshClass("MadeOld", 48);
+        file.method("call", "(I)I", 2, 300, FreshClass.bytes(
                 0x03, 0x3c,                         // 0: iconst_0, istore_1
                 0x1a, 0x9e, 0, 12,                  // 2: iload_0, ifle 15
                 0xa8, 0, 11,                        // 6: jsr 17
@@ -187,21 +146,25 @@ final class Instructions {
                 0xc4, 0x3a, 1, 0x10,                // 17: wide astore 272
                 0x1b, 0x1a, 0x60, 0x3c,             // 21: iload_1, iload_0, iadd, istore_1
                 0xc4, 0x84, 0, 1, 0, 1,             // 25: wide iinc 1 1
-                0xc4, 0xa9, 1, 0x10});              // 31: wide ret 272
+                0xc4, 0xa9, 1, 0x10));              // 31: wide ret 272
+        return file.file();
     }
 
     /** Comparisons of an object before its constructor has run. */
     static byte[] uninitialized() throws IOException {
-        return made("MadeNew", 52, 4, 1, new int[] {
-                0xbb, 0, 10,                        // 0: new Object
+        FreshClass file = new FreshClass("MadeNew", 52);
+        int constructor = file.constant(10, file.object, file.constant(12, file.text("<init>"), file.text("()V")));
+        file.method("call", "(I)I", 4, 1, FreshClass.bytes(
+                0xbb, 0, file.object,               // 0: new Object
                 0x59, 0xc6, 0, 18,                  // 3: dup, ifnull 22
                 0x59, 0x59, 0xa5, 0, 4,             // 7: dup, dup, if_acmpeq 13
                 0x00,                               // 12: nop
                 0x59, 0x1a, 0x57,                   // 13: dup, iload_0, pop
-                0xb7, 0, 12,                        // 16: invokespecial
+                0xb7, 0, constructor,               // 16: invokespecial
                 0x57, 0x04, 0xac,                   // 19: pop, iconst_1, ireturn
-                0x57, 0x03, 0xac},                  // 22: pop, iconst_0, ireturn
+                0x57, 0x03, 0xac),                  // 22: pop, iconst_0, ireturn
                 0, 2, 64 + 13, 8, 0, 0, 64 + 8, 8, 0, 0); // the new object on the stack
+        return file.file();
     }
 
     static final class Loader extends ClassLoader {
@@ -212,10 +175,6 @@ final class Instructions {
     }
 
     public static void main(String[] arguments) throws Exception {
-        if (arguments.length > 0) {
-            late();
-            return;
-        }
         run();
         for (Class<?> made : new Class<?>[] {
                 new Loader().define("MadeOld", subroutine()), new Loader().define("MadeNew", uninitialized())}) {
@@ -226,19 +185,5 @@ final class Instructions {
                 // From JDK 27 on an object without a constructor call cannot be compared.
             }
         }
-    }
-
-    /** Nothing before the event is enabled, and nothing after it is disabled. */
-    private static void late() {
-        table(1);
-        long before = Agent.call("events");
-        Agent.call("enable");
-        table(2);
-        long during = Agent.call("events");
-        Agent.call("disable");
-        long after = Agent.call("events");
-        table(3);
-        System.out.println("expect before=" + before + " during=" + (during > before) + " after="
-                + (Agent.call("events") - after));
     }
 }

@@ -58,12 +58,7 @@ final class Objects {
 
     /** The primitive types, with the numbers that the interface gives them. */
     private enum Primitive {
-        BOOLEAN(4, 1, boolean.class, i -> new boolean[331], a -> ((boolean[]) a).clone()),
-        CHAR(5, 2, char.class, i -> new char[331], a -> ((char[]) a).clone()),
-        FLOAT(6, 4, float.class, i -> new float[331], a -> ((float[]) a).clone()),
-        DOUBLE(7, 8, double.class, i -> new double[331], a -> ((double[]) a).clone()),
         BYTE(8, 1, byte.class, i -> new byte[331], a -> ((byte[]) a).clone()),
-        SHORT(9, 2, short.class, i -> new short[331], a -> ((short[]) a).clone()),
         INT(10, 4, int.class, i -> new int[331], a -> ((int[]) a).clone()),
         LONG(11, 8, long.class, i -> new long[331], a -> ((long[]) a).clone());
 
@@ -275,7 +270,6 @@ final class Objects {
         return least;
     }
 
-    /** Threads that were there before the agent wanted to know. */
     /** Threads that allocated before the agent wanted to know, or before it was there. */
     private static void onOlderThreads(boolean attached) throws Exception {
         CountDownLatch enabled = new CountDownLatch(1), ready = new CountDownLatch(THREADS);
@@ -338,22 +332,14 @@ final class Objects {
     }
 
     private static void onThreads(Loop loop, int count) throws Exception {
-        Thread[] threads = new Thread[THREADS];
         Throwable[] failure = new Throwable[1];
-        for (int t = 0; t < THREADS; t++) {
-            Object[] into = KEPT[t];
-            threads[t] = new Thread(() -> {
-                try {
-                    loop.run(into, count);
-                } catch (Throwable e) {
-                    failure[0] = e;
-                }
-            });
-            threads[t].start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(Await.startAll(THREADS, "makes-", t -> {
+            try {
+                loop.run(KEPT[t], count);
+            } catch (Throwable e) {
+                failure[0] = e;
+            }
+        }));
         if (failure[0] != null) {
             throw new InvocationTargetException(failure[0]);
         }

@@ -7,35 +7,28 @@ final class Suspend {
     private static volatile boolean over;
 
     public static void main(String[] arguments) throws InterruptedException {
-        Thread spinning = new Thread(() -> {
+        Thread spinning = Await.start("spinner", () -> {
             while (!over) {
                 spinner = next(spinner);
             }
-        }, "spinner");
-        Thread watching = new Thread(() -> {
+        });
+        Thread watching = Await.start("witness", () -> {
             while (!over) {
                 witness = next(witness);
             }
-        }, "witness");
-        Thread waiting = new Thread(() -> {
+        });
+        Thread waiting = Await.start("waiter", () -> {
             while (!over) {
                 LockSupport.park();
                 waiter++;
             }
-        }, "waiter");
-        Thread dead = new Thread(() -> {}, "dead");
-        dead.start();
-        spinning.start();
-        watching.start();
-        waiting.start();
+        });
         Await.state(waiting, Thread.State.WAITING);
         spinnerRuns();
-        dead.join();
 
         for (String test : arguments) {
             switch (test) {
                 case "one": one(); break;
-                case "at_once": atOnce(); break;
                 case "waiting": waiting(waiting); break;
                 case "has_run": hasRun(); break;
                 case "java": java(spinning); break;
@@ -49,9 +42,7 @@ final class Suspend {
 
         over = true;
         LockSupport.unpark(waiting);
-        spinning.join();
-        watching.join();
-        waiting.join();
+        Await.join(spinning, watching, waiting);
     }
 
     /** The zero VM stops a thread when it returns from a call, not when it jumps backwards. */
@@ -81,22 +72,6 @@ final class Suspend {
             spinnerRuns();
         }
         System.out.println("expect test=one moved=" + moved);
-    }
-
-    /** Suspends a thread like a sampler: for a moment, again and again. */
-    private static void atOnce() {
-        long moved = 0;
-        for (int i = 0; i < 10 * ROUNDS; i++) {
-            Agent.call("suspend spinner");
-            long before = spinner;
-            for (int j = 0; j < 1_000; j++) {
-                waiter = j;
-            }
-            moved += spinner - before;
-            Agent.call("resume spinner");
-            spinnerRuns();
-        }
-        System.out.println("expect test=at_once moved=" + moved);
     }
 
     /** A thread suspended by Java code, before an agent did, continues when Java code resumes it. */
@@ -224,14 +199,7 @@ final class Suspend {
     private static void linking() throws InterruptedException {
         Loader loader = new Loader();
         Class<?> made = loader.define(Made.class);
-        Thread linker = new Thread(() -> {
-            try {
-                Class.forName(made.getName(), true, loader);
-            } catch (ClassNotFoundException e) {
-                throw new IllegalStateException(e);
-            }
-        }, "linker");
-        linker.start();
+        Thread linker = Await.start("linker", () -> Class.forName(made.getName(), true, loader));
         Await.until("the linker to load", () -> loader.isLoading);
         Agent.call("suspend linker");
         long suspended = Agent.call("class", made);

@@ -7,12 +7,6 @@ final class Switching {
     /** A class that each round loads anew. */
     public static final class Loaded {}
 
-    private static final class Loader extends ClassLoader {
-        Class<?> define(byte[] file) {
-            return defineClass("Switching$Loaded", file, 0, file.length);
-        }
-    }
-
     /** The argument is "outside" or "random". */
     public static void main(String[] arguments) throws Exception {
         if (arguments[0].equals("outside")) {
@@ -27,17 +21,8 @@ final class Switching {
         }
         byte[] file = ClassFile.of("Switching$Loaded");
         for (int round = 0; round < ROUNDS; round++) {
-            Thread[] threads = new Thread[4];
-            for (int i = 0; i < threads.length; i++) {
-                String what = "toggle " + i + " " + (round * 31 + i);
-                threads[i] = new Thread(() -> Agent.call(what));
-            }
-            for (Thread thread : threads) {
-                thread.start();
-            }
-            for (Thread thread : threads) {
-                thread.join();
-            }
+            int seed = round * 31;
+            Await.join(Await.startAll(4, "toggles-", i -> Agent.call("toggle " + i + " " + (seed + i))));
             Agent.call("forget");
             cause(file);
             Agent.call("verify");
@@ -50,7 +35,7 @@ final class Switching {
         step();
         kept = new int[10];
         Agent.call("references", LOCK);
-        new Loader().define(file).getDeclaredConstructor().newInstance();
+        new ClassFile.Loader().define(file).getDeclaredConstructor().newInstance();
         Thread contender;
         synchronized (LOCK) {
             contender = new Thread(() -> {

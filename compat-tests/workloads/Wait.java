@@ -4,9 +4,7 @@ import java.io.IOException;
 final class Wait {
     public static void main(String[] arguments) throws IOException {
         System.out.println("ready");
-        while (System.in.read() >= 0) {
-            // the contents of the input do not matter
-        }
+        Await.endOfInput();
         System.out.println("done");
     }
 }

@@ -247,7 +247,6 @@ fn summary<'a>(outcome: &'a Outcome, file: &Path) -> Result<&'a str, String> {
 
 /// The start of the JDK has tens of thousands of stacks, nearly all of them with hardly any time.
 fn record_joins_calls_that_took_hardly_any_time(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("small.txt");
     let record = ["record", "--calls", "-o", text(&file)?, "--"];
     let outcome = vm.java("Profiled")?.argument("calls").behind_jvmpi(&record)?.run()?;
@@ -277,7 +276,6 @@ fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
 
 /// The program sleeps, which takes no CPU time.
 fn record_shows_elapsed_time(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("wall.collapsed");
     let java = vm.java("WallStates")?.argument("2000");
     let arguments = ["record", "--wall", "-o", text(&file)?, "--"];
@@ -291,7 +289,6 @@ fn record_shows_elapsed_time(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Each thread of the program is in its method for two seconds, which some of them spend without the CPU.
 fn record_keeps_the_calls_that_took_long(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("long.collapsed");
     let java = vm.java("WallStates")?.argument("2000");
     let which = ["--calls", "--over", "900ms", "--include", "WallStates*"];
@@ -311,7 +308,6 @@ fn record_keeps_the_calls_that_took_long(vm: &Vm<'_>) -> Result<(), String> {
 
 /// No sample of the first method is in a later bucket than one of the second method.
 fn record_shows_samples_over_time(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("phases.html");
     let arguments = ["record", "-o", text(&file)?, "--"];
     vm.java("Phases")?.behind_jvmpi(&arguments)?.run()?;
@@ -350,7 +346,6 @@ fn record_shows_samples_over_time(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The exit status for a killed program is the one that shells use.
 fn record_writes_a_file_for_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("script.hprof");
     let script = "\"$0\" \"$@\"; \"$0\" \"$@\"; kill -KILL $$";
     let java = vm.java("Hello")?.argument("twice");
@@ -365,7 +360,6 @@ fn record_writes_a_file_for_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), Stri
 
 /// The program continues after the end of the profile.
 fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("attached.txt");
     let java = ready(vm, "Wait")?;
     let process = java.process().to_string();
@@ -383,7 +377,6 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
 /// A command ends at a signal, or when its time is over, even if the JVM is stopped. So does a recording that began
 /// before. Another user's socket in the place of the JVM's is refused.
 fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let directory = empty_directory(vm, "never")?;
     let [file, heap, begun] = ["p.txt", "h.hprof", "b.txt"].map(|name| directory.join(name));
     let java = ready(vm, "Wait")?;
@@ -488,7 +481,6 @@ fn ends_without_an_answer(
 /// HotSpot takes SIGQUIT long before it can answer, and forgets it while it touches its heap. It executes commands before
 /// the VM is created.
 fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("starting.txt");
     for _ in 0..2 {
         let java = vm.java("Wait")?.flag("-Xms200m").flag("-XX:+AlwaysPreTouch");
@@ -513,7 +505,6 @@ fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The JVM can be recorded again. If it is killed, the recording ends with its last snapshot.
 fn record_that_is_killed_leaves_its_last_snapshot(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let directory = empty_directory(vm, "killed")?;
     let java = ready(vm, "Wait")?;
     let record = |name: &str| {
@@ -542,7 +533,6 @@ fn record_that_is_killed_leaves_its_last_snapshot(vm: &Vm<'_>) -> Result<(), Str
 
 /// Meanwhile no other recording can begin.
 fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = empty_directory(vm, "stopped")?.join("stopped.txt");
     let java = ready(vm, "Wait")?;
     let pid = java.process().to_string();
@@ -571,7 +561,6 @@ fn maps_hprof(pid: &str) -> Result<bool, String> {
 
 /// The last snapshot survives a killed JVM. Snapshots follow one another until one has all the work of the program.
 fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = empty_directory(vm, "last")?.join("killed.txt");
     // Shells give a background process no standard input.
     let script = "exec 3<&0; \"$0\" \"$@\" <&3 & echo pid=$!; wait $!";
@@ -616,7 +605,6 @@ fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), Str
 /// Stores add up what they get: the parts that are pushed while two JVMs run one after the other are together the
 /// profiles that they leave. The parts have the attributes of their JVM.
 fn record_pushes_what_is_new_of_each_jvm(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(|e| e.to_string())?;
     let port = listener.local_addr().map_err(|e| e.to_string())?.port();
     let (sender, requests) = mpsc::channel();
@@ -770,7 +758,6 @@ fn record_tells_of(
 /// The exit status shows that a profile is cut off. If another one is complete, lines name the missing data, and the
 /// exit status is the program's.
 fn record_fails_if_nothing_is_whole(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let stream = |dumps: &[Option<DumpKind>]| told_dumps(7, dumps);
     let (begun, cut, all) = (stream(&[])?, stream(&[None])?, stream(&[Some(DumpKind::Last)])?);
     let old = stream(&[Some(DumpKind::Snapshot), None])?;
@@ -815,7 +802,6 @@ fn told_dumps(samples: u64, dumps: &[Option<DumpKind>]) -> Result<Vec<u8>, Strin
 /// Other users of the machine can connect too. A connection without the secret is closed and reported, even if it sends
 /// much data, and the file contains the JVM's profile.
 fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("admitted.txt");
     fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
     let _ = fs::remove_file(&file);
@@ -846,7 +832,6 @@ fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn record_admits_a_jvm_while_strangers_hold_connections(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("held.txt");
     fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
     let recording = Impersonated::start(&file, &[])?;
@@ -864,7 +849,6 @@ fn record_admits_a_jvm_while_strangers_hold_connections(vm: &Vm<'_>) -> Result<(
 /// rewrites the loaded classes once at its beginning and once at its end, although it enables and disables two events of
 /// methods. The second recording finds the shim loaded, the first does not.
 fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let mut java = vm.java("Passing")?.settings("log=info").start()?;
     java.wait_for("ready")?;
     let pid = java.process().to_string();
@@ -920,7 +904,6 @@ fn interrupt(jvmpi: &Child) {
 }
 
 fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let java = ready(vm, "Busy")?;
     let pid = java.process();
     let mut top = jvmpi_command(&["top", "--pid", &pid.to_string()])?;
@@ -943,7 +926,6 @@ fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn doctor_lists_what_works(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let home = text(&vm.jdk.home)?;
     let said = jvmpi(None, &["doctor", "--report", home])?;
     let java = format!("\nJava {}", vm.jdk.version);
@@ -958,7 +940,6 @@ fn doctor_lists_what_works(vm: &Vm<'_>) -> Result<(), String> {
 
 /// On a version without results of the conformance suite, the command tests each internal, and says what agents miss.
 fn doctor_tests_the_internals_of_an_unknown_version(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let home = empty_directory(vm, "jdk-99")?;
     let failed = |e: std::io::Error| format!("{}: {e}", home.display());
     for entry in fs::read_dir(&vm.jdk.home).map_err(failed)?.flatten() {
@@ -1165,7 +1146,6 @@ fn heap_of_openj9_is_refused(directory: &Path) -> Result<(), String> {
 
 /// A JVM that ends by itself is dumped before it does, with unreachable objects.
 fn record_dumps_the_heap_at_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let directory = empty_directory(vm, "recorded")?;
     let file = directory.join("x.txt");
     let record = ["record", "--heap", "-o", text(&file)?, "--"];
@@ -1183,7 +1163,6 @@ fn record_dumps_the_heap_at_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), St
 /// A signal that ends the program, as Ctrl-C does, does not end it before the dump and the profile. Meanwhile all users can see
 /// its command line, which does not have the secret.
 fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     for (signal, status) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
         let file = empty_directory(vm, "ended")?.join("x.collapsed");
         let java = vm.java("Profiled")?.argument("objects").argument("wait");
@@ -1219,7 +1198,6 @@ fn shows_nobody_the_secret(jvmpi: u32) -> Result<(), String> {
 
 /// The heap of a JVM that continues has only the reachable objects.
 fn record_dumps_the_heap_of_a_jvm_that_continues(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let directory = empty_directory(vm, "attached")?;
     let (dump, page) = (directory.join("x.svg"), directory.join("y.html"));
     let java = vm.java("Profiled")?.argument("objects").argument("wait");
@@ -1241,7 +1219,6 @@ fn record_dumps_the_heap_of_a_jvm_that_continues(vm: &Vm<'_>) -> Result<(), Stri
 
 /// The profile is kept, a line says that there is no heap dump, and the exit status shows it.
 fn record_reports_a_jvm_that_ends_before_its_heap_dump(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = empty_directory(vm, "none")?.join("x.txt");
     let no_heap = "jvmpi: error: there is no heap dump: ";
     for (kind, why) in [
@@ -1262,7 +1239,6 @@ fn record_reports_a_jvm_that_ends_before_its_heap_dump(vm: &Vm<'_>) -> Result<()
 
 /// A JVM is found by a part of its main class. A name that fits several is refused, unless it is the whole name of one.
 fn jvms_are_listed_and_found_by_name(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("named.collapsed");
     let (java, other) = (ready(vm, "Stacks")?, ready(vm, "Wait")?);
     let list = jvmpi(None, &["list"])?;
@@ -1321,7 +1297,6 @@ fn stacks_have_states_monitors_and_cpu_time(vm: &Vm<'_>) -> Result<(), String> {
 
 /// What the program prints goes to standard error.
 fn record_writes_to_standard_output(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let record = ["record", "-o", "-", "--format", "collapsed", "--"];
     let outcome = vm.java("Hello")?.argument("you").behind_jvmpi(&record)?.run()?;
     ensure!(outcome.stderr.contains("hello you\n"), "{}", outcome.stderr);
@@ -1332,7 +1307,6 @@ fn record_writes_to_standard_output(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn top_starts_a_program_and_ends_it(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let top = ["top", "--wall", "--every", "200ms", "--"];
     let mut top = vm.java("Stacks")?.behind_jvmpi(&top)?.start()?;
     top.wait_for_text("%  Stacks.wantsIt")?;
@@ -1352,7 +1326,6 @@ fn top_starts_a_program_and_ends_it(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The terminal is that of `script`.
 fn top_on_a_terminal_filters_and_shows_threads(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let java = ready(vm, "Busy")?;
     let top = format!(
         "stty rows 24 cols 80; exec {} top --every 200ms --pid {}",

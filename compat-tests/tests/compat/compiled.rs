@@ -8,7 +8,6 @@ use crate::cases;
 cases![
     every_method_compiled.on_every_jdk(),
     unloaded_is_what_was_loaded,
-    enabled_late_by_another_agent,
     requested_code_is_not_reported_again,
 ];
 
@@ -37,18 +36,6 @@ fn unloaded_is_what_was_loaded(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(line.int("unloads")? > 0, "{line}");
     equal("never loaded", line.int("never_loaded")?, 0)?;
     equal("loaded again", line.int("again")?, 0)
-}
-
-/// One agent requests late the events that the other already had.
-fn enabled_late_by_another_agent(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Hello")?.another_agent("compiled", "")?;
-    let java = java.another_agent("events", "events=42+46,late=7")?;
-    let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
-    let [early, late] = outcome.other_reports() else { return Err("not two reports".into()) };
-    let line = early.one("unloaded")?;
-    equal("had again", line.int("again")?, 0)?;
-    ensure!(late.count("compiled_method_load") > 100, "{}", late.count("compiled_method_load"));
-    Ok(())
 }
 
 /// The VM reports code some time after it exists. Code that an agent got on request is not reported again

@@ -57,7 +57,6 @@ fn record_behind(
     millis: u32,
     more: &[&str],
 ) -> Result<Recorded, String> {
-    build::hprof()?;
     let file = vm.file(&format!("{kind}.collapsed"));
     let interval = format!("{INTERVAL}");
     let record = ["record", "--cpu", "--interval", &interval, "-o", text(&file)?];

@@ -32,7 +32,6 @@ cases![
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     beside_virtual_threads_that_start.since(21).slow(),
     beside_unfinished_virtual_thread.since(21),
-    classes_loaded_in_transitions_are_announced.since(21),
     objects_of_a_dump_are_found_by_a_table.only(17),
 ];
 
@@ -521,13 +520,14 @@ fn in_gc_finish(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = java.argument("collect").run()?;
     outcome.checks(&["in GC_FINISH", "collected"])?;
     let report = outcome.report();
-    let env = report.one("gc_finish")?.id("env")?;
+    let finish = report.one("gc_finish")?;
+    let env = finish.id("env")?;
     let known = report.lines("thread").any(|line| line.id("env") == Ok(env));
     ensure!(known, "GC_FINISH is of a thread that was not told");
     equal("whose OBJECT_ALLOC", report.one("object_alloc")?.id("env")?, env)?;
     let dump = report.find("monitor_dump", "file", "monitors-gc")?;
     equal("whose MONITOR_DUMP", dump.id("env")?, env)?;
-    let handle = report.find("raw", "name", "_agent")?.id("monitor")? as Id;
+    let handle = finish.id("lock")? as Id;
     let dump = Files::of(vm)?.bytes("monitors-gc")?;
     for monitor in Monitors::new(&dump) {
         let monitor = monitor.map_err(|e| e.to_string())?;
@@ -624,39 +624,6 @@ fn beside_unfinished_virtual_thread(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(results.int("cpu")? < 1_500, "the request took {} ms of CPU time", results.int("cpu")?);
     let line = "[jvmpi] warning: no heap dump: a thread is always creating a virtual thread";
     equal("lines", outcome.stderr.lines().filter(|found| *found == line).count(), 1)
-}
-
-/// JDK 21 reports no class that is loaded while a virtual thread leaves its carrier. The class is announced before a
-/// dump names it or a method of it, also if the agent disables CLASS_LOAD for the dump. A record has its fields.
-fn classes_loaded_in_transitions_are_announced(vm: &Vm<'_>) -> Result<(), String> {
-    let runs = [
-        ("shutdown=1", "", "shutdown"),
-        ("shutdown=2", "", "shutdown"),
-        ("", "disabled", "disabled"),
-    ];
-    for (run, (options, argument, point)) in runs.into_iter().enumerate() {
-        let java = vm.java_for(21, "VirtualSleeper")?.agent("dumps", options)?;
-        let outcome = java.argument(argument).run()?;
-        let files = Files::of_run(vm, run)?;
-        whole(&files, &outcome, point)?;
-        let dump = files.bytes(&format!("heap-{point}"))?;
-        let heap = Heap::read(&files, &dump)?;
-        let mut points = Vec::new();
-        for (id, record) in &heap.objects {
-            if let Record::Instance { class, .. } = record {
-                let known = files.classes.get(class);
-                let unknown = || format!("run {run}: no CLASS_LOAD of {class:#x}, of {id:#x}");
-                if known.ok_or_else(unknown)?.name == "VirtualSleeper$Point" {
-                    points.push(heap.instance(*id)?.remove(0).1);
-                }
-            }
-        }
-        equal("records", points, [[Value::Int(1), Value::Long(-2), Value::Boolean(true)]])?;
-        let frames = outcome.report().lines("frame");
-        let unknown: Vec<_> = frames.filter(|frame| frame.is_null("method") != Ok(false)).collect();
-        ensure!(unknown.is_empty(), "run {run}: no CLASS_LOAD with the methods of {unknown:?}");
-    }
-    Ok(())
 }
 
 /// An agent that asks for many of the objects while it reads a heap dump waits for a few searches and one table.

@@ -25,7 +25,6 @@ cases![
     programs_do_what_they_do.only(17),
     call_times,
     commands_of_jdk_8_run.on_every_jdk(),
-    samples_follow_the_time,
     samples_of_many_threads,
     samples_without_suspending,
     wall_clock_samples_show_the_state_of_each_thread,
@@ -177,11 +176,6 @@ fn commands_of_jdk_8_run(vm: &Vm<'_>) -> Result<(), String> {
     let line = "HPROF ERROR: cannot load libjvmpi.so, which must be beside libhprof.so: ";
     ensure!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
     Ok(())
-}
-
-/// Two threads compute, others wait in native code.
-fn samples_follow_the_time(vm: &Vm<'_>) -> Result<(), String> {
-    samples_are_shared(vm, 2, 50, Ok)
 }
 
 /// Most of the threads wait for a processor at any time. The first samples of each have other shares, and are a large

@@ -28,7 +28,6 @@ cases![
     constants_that_are_not_numbers.until(22),
     classes_that_cannot_be_used,
     classes_that_are_just_linked,
-    full_stacks,
     calls_left_unseen_end_where_their_exception_is_caught,
     calls_left_unseen_end_where_a_virtual_thread_catches.since(21),
     exceptions_cost_time_in_proportion_to_the_depth.on_every_jdk(),
@@ -300,27 +299,6 @@ fn classes_that_are_just_linked(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(!outcome.stderr.contains("is not rewritten"), "{}", outcome.stderr);
     let line = outcome.expects.one("expect")?;
     equal("events", line.int("told")?, 2 * line.int("calls")?)
-}
-
-/// If the stack has no room for the report of an exit, that comes with the next one.
-fn full_stacks(vm: &Vm<'_>) -> Result<(), String> {
-    let events = ["1+3", "1+2+3"].into_iter();
-    for (mode, events) in events.flat_map(|on| [("-Xint", on), ("-Xmixed", on)]) {
-        let options = format!("events={events},prefix=Overflow");
-        let java = vm.java("Overflow")?.agent("methods", &options)?;
-        let outcome = java.flag(mode).run()?;
-        well_nested(&outcome)?;
-        counted(&outcome, &["entries", "exits"])?;
-        // Of each overflow one may be entered that does not come to make another.
-        let chain = outcome.report().find("calls", "method", "Overflow$Chain.<init>")?;
-        equal("constructors left", chain.int("exits")?, chain.int("entries")?)?;
-        let made = outcome.stdout.lines().find_map(|line| line.strip_prefix("made="));
-        let made: i64 = made.and_then(|made| made.parse().ok()).ok_or("nothing was made")?;
-        let overflows = 80 / 2;
-        let expected = made..=made + overflows;
-        ensure!(expected.contains(&chain.int("entries")?), "{made} were made: {chain}");
-    }
-    Ok(())
 }
 
 /// The program compares the number of entered methods where it catches an exception with the number before. The

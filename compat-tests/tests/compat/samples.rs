@@ -106,7 +106,6 @@ fn recorded(
     options: &[&str],
     file: &Path,
 ) -> Result<Outcome, String> {
-    build::hprof()?;
     let arguments = [&["record", "--alloc", "-o", text(file)?], options, &["--"]].concat();
     vm.java("Shares")?.argument(megabytes).behind_jvmpi(&arguments)?.run()
 }
@@ -137,7 +136,6 @@ fn record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
 /// The program forgets the objects of a round in the next one, so it keeps at most those of one round. Between two
 /// collections of the young generation there is up to ten times as much garbage.
 fn attached_record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
-    build::hprof()?;
     let file = vm.file("attached.txt");
     let java = vm.java("Shares")?.argument("2048").argument("on").flag("-Xmn600m").flag("-Xmx1g");
     let mut java = java.start()?;

@@ -7,7 +7,7 @@
 
 static const char *mode;
 static volatile int shut_downs, ends_after, dumps, resets, in_order, exiting;
-static volatile int heap_dumps, monitor_dumps, stored;
+static volatile int heap_dumps, monitor_dumps, stored, has_beside, asked_beside;
 
 /* Ends the process, with a raw monitor and collections disabled; whoever comes back has not. */
 static void leave(const char *id)
@@ -21,6 +21,17 @@ static void leave(const char *id)
     jvmpi->ProfilerExit(3);
     fail(id, "ProfilerExit returns");
     _exit(4);
+}
+
+/* Makes its request in JVM_SHUT_DOWN, whose handler waits for that. */
+static void beside(void *argument)
+{
+    while (!has_beside)
+        pause_ms(1);
+    expect_int("endings-014", "MONITOR_DUMP", jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL), JVMPI_SUCCESS);
+    asked_beside = 1;
+    for (;;)
+        pause_ms(1000);
 }
 
 static void shut_down(const JVMPI_Event *e)
@@ -48,6 +59,9 @@ static void shut_down(const JVMPI_Event *e)
     done("endings-002");
     done("endings-004");
     done("endings-005");
+    for (has_beside = 1; !asked_beside;)
+        pause_ms(1);
+    judge("endings-014", monitor_dumps == 2, "the dump of the other thread does not come");
 }
 
 static void notify(JVMPI_Event *e)
@@ -68,6 +82,9 @@ static void notify(JVMPI_Event *e)
     case JVMPI_EVENT_THREAD_END:
         ends_after++;
         jvmpi->SetThreadLocalStorage(e->env_id, e->env_id);
+        break;
+    case JVMPI_EVENT_JVM_INIT_DONE:
+        jvmpi->CreateSystemThread("beside", JVMPI_NORMAL_PRIORITY, beside);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         shut_down(e);
@@ -124,6 +141,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
         leave("endings-009");
     if (strcmp(mode, "handler") == 0)
         enable(JVMPI_EVENT_CLASS_LOAD);
+    if (strcmp(mode, "plain") == 0)
+        enable(JVMPI_EVENT_JVM_INIT_DONE);
     enable(JVMPI_EVENT_JVM_SHUT_DOWN);
     enable(JVMPI_EVENT_THREAD_START);
     enable(JVMPI_EVENT_THREAD_END);
@@ -134,6 +153,18 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
 
 JNIEXPORT void JNICALL JVM_OnUnload(JavaVM *vm)
 {
+    JVMPI_RawMonitor monitor = jvmpi->RawMonitorCreate("_too late");
+    jint type;
+
+    jvmpi->RawMonitorEnter(monitor);
+    jvmpi->RawMonitorExit(monitor);
+    for (type = 0; type <= JVMPI_MAX_EVENT_TYPE_VAL; type++)
+        jvmpi->EnableEvent(type, NULL);
+    jvmpi->RequestEvent(JVMPI_EVENT_MONITOR_DUMP, NULL);
+    jvmpi->DisableGC();
+    jvmpi->EnableGC();
+    judge("endings-015", jvmpi->CreateSystemThread("late", JVMPI_NORMAL_PRIORITY, beside) == JNI_ERR,
+          "a thread can be created");
     judge("endings-003", shut_downs == 1, "it does not come, or twice");
     done("endings-008");
 }
