@@ -369,23 +369,15 @@ static void notify(JVMPI_Event *e)
     }
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    static const jint events[] = {
-        JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD,
-        JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_GC_START,
-        JVMPI_EVENT_GC_FINISH,
-    };
-    size_t i;
-
-    agent_start(vm, options, notify);
     breaks = !mode_is("keep");
     lock = jvmpi->RawMonitorCreate("_lock");
     other = jvmpi->RawMonitorCreate("_other");
     in_collections = jvmpi->RawMonitorCreate("_in_collections");
     signal_lock = jvmpi->RawMonitorCreate("_signal");
     break_in_on_load();
-    for (i = 0; i < sizeof events / sizeof *events; i++)
-        enable(events[i]);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD,
+           JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_GC_START,
+           JVMPI_EVENT_GC_FINISH);
 }

@@ -38,8 +38,7 @@ static void hook(JVMPI_Event *e)
         replace(e, text);
         return;
     }
-    e->u.class_load_hook.new_class_data = data;
-    e->u.class_load_hook.new_class_data_len = (jint)length;
+    keep_class_file(e);
 }
 
 /* The classes of this thread with a CLASS_LOAD still to come. */
@@ -85,8 +84,7 @@ static void pair(JVMPI_Event *e)
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD_HOOK:
         add_pending(name_of(e->u.class_load_hook.class_data));
-        e->u.class_load_hook.new_class_data = e->u.class_load_hook.class_data;
-        e->u.class_load_hook.new_class_data_len = e->u.class_load_hook.class_data_len;
+        keep_class_file(e);
         break;
     case JVMPI_EVENT_CLASS_LOAD:
         remove_pending(e->u.class_load.class_name);
@@ -110,16 +108,9 @@ static void notify(JVMPI_Event *e)
         report("jvm_init_done");
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    enable(JVMPI_EVENT_CLASS_LOAD_HOOK);
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_JVM_INIT_DONE);
-    if (mode_is("pairs")) {
-        enable(JVMPI_EVENT_METHOD_ENTRY);
-        enable(JVMPI_EVENT_THREAD_END);
-        enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    }
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_JVM_INIT_DONE);
+    if (mode_is("pairs"))
+        ENABLE(JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

@@ -47,13 +47,9 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return env == mine ? read_clock() : jvmpi->GetCurrentThreadCpuTime();
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    if (atoi(option("gc", "0"))) {
-        enable(JVMPI_EVENT_GC_START);
-        enable(JVMPI_EVENT_GC_FINISH);
-    }
+    if (atoi(option("gc", "0")))
+        ENABLE(JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH);
     CHECK("in JVM_OnLoad", jvmpi->GetCurrentThreadCpuTime() > 0);
-    return JNI_OK;
 }

@@ -13,10 +13,7 @@ static void notify(JVMPI_Event *e)
         report("last name=%s", q(kept));
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_THREAD_START, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

@@ -70,8 +70,6 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return result;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    return JNI_OK;
 }

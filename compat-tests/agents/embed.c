@@ -53,9 +53,7 @@ int main(int count, char **arguments)
     if (jvmpi == NULL)
         return 4;
     jvmpi->NotifyEvent = notify;
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_THREAD_END);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    ENABLE(JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JVM_SHUT_DOWN);
     failed = run_main(env, arguments[3]);
     report("destroy result=%d", (int)(*agent_vm)->DestroyJavaVM(agent_vm));
     return failed;

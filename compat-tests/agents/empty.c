@@ -9,12 +9,7 @@ static void notify(JVMPI_Event *e)
 {
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    const char *list;
-
-    agent_start(vm, options, notify);
-    for (list = option("events", ""); *list != '\0'; list += strspn(list, "+"))
-        enable((jint)strtol(list, (char **)&list, 10));
-    return JNI_OK;
+    switch_events(jvmpi->EnableEvent, option("events", ""));
 }

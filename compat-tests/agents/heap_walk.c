@@ -44,9 +44,7 @@ static void notify(JVMPI_Event *e)
         dumped = (size_t)(e->u.heap_dump.end - e->u.heap_dump.begin);
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     enable(JVMPI_EVENT_JVM_INIT_DONE);
-    return JNI_OK;
 }

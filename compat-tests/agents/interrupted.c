@@ -85,12 +85,9 @@ static void notify(JVMPI_Event *e)
         done = 1;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     suspends = atoi(option("suspends", "0"));
     timer = jvmpi->RawMonitorCreate("_interrupted_timer");
-    enable(JVMPI_EVENT_JVM_INIT_DONE);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

@@ -50,11 +50,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return 0;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     lock = jvmpi->RawMonitorCreate("_keeper");
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_CLASS_LOAD_HOOK);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK);
 }

@@ -50,11 +50,8 @@ static void notify(JVMPI_Event *e)
     report("worked env=%#lx", ID(e->env_id));
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     monitor = jvmpi->RawMonitorCreate("late");
-    enable(JVMPI_EVENT_THREAD_END);
-    enable(JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_THREAD_END, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
 }

@@ -113,8 +113,7 @@ static void toggle(JVMPI_Event *e)
 {
     enum { TIMES = 6 };
 
-    e->u.class_load_hook.new_class_data = e->u.class_load_hook.class_data;
-    e->u.class_load_hook.new_class_data_len = e->u.class_load_hook.class_data_len;
+    keep_class_file(e);
     if (__atomic_add_fetch(&shown, 1, __ATOMIC_SEQ_CST) <= TIMES) {
         CHECK("off", jvmpi->DisableEvent(JVMPI_EVENT_METHOD_ENTRY, NULL) == JVMPI_SUCCESS);
         CHECK("on", jvmpi->EnableEvent(JVMPI_EVENT_METHOD_ENTRY, NULL) == JVMPI_SUCCESS);
@@ -228,15 +227,11 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return 0;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     if (option("late", NULL) == NULL)
         enable(JVMPI_EVENT_CLASS_LOAD_HOOK);
     if (option("methods", NULL) != NULL)
         enable(JVMPI_EVENT_METHOD_ENTRY);
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_JVM_INIT_DONE);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

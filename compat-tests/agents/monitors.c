@@ -128,14 +128,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return -1;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    const char *list;
-
-    agent_start(vm, options, notify);
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_THREAD_END);
-    for (list = option("events", "54+55+56+57+58"); *list != '\0'; list += strspn(list, "+"))
-        enable((jint)strtol(list, (char **)&list, 10));
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END);
+    switch_events(jvmpi->EnableEvent, option("events", "54+55+56+57+58"));
 }

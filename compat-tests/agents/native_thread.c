@@ -78,14 +78,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return 0;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    if (mode_is("arena")) {
+    if (mode_is("arena"))
         enable(JVMPI_EVENT_ARENA_NEW);
-        return JNI_OK;
-    }
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_THREAD_END);
-    return JNI_OK;
+    else
+        ENABLE(JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END);
 }

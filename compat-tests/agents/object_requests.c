@@ -161,12 +161,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return 0;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
-    if (mode_is("all")) {
-        enable(JVMPI_EVENT_OBJECT_ALLOC);
-        enable(JVMPI_EVENT_OBJECT_FREE);
-    }
-    return JNI_OK;
+    if (mode_is("all"))
+        ENABLE(JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE);
 }

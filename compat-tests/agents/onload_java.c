@@ -18,15 +18,12 @@ static void notify(JVMPI_Event *e)
     }
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
     JNIEnv *env;
     jclass program;
 
-    agent_start(vm, options, notify);
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_JVM_INIT_DONE);
+    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_JVM_INIT_DONE);
     env = current_env();
     program = env != NULL ? (*env)->FindClass(env, "OnLoad") : NULL;
     if (program != NULL) {
@@ -36,5 +33,4 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     if (env != NULL && (*env)->ExceptionCheck(env))
         (*env)->ExceptionClear(env);
     report("on_load found=%d", program != NULL);
-    return JNI_OK;
 }

@@ -250,7 +250,7 @@ static void notify(JVMPI_Event *e)
         jvmpi->CreateSystemThread("sampler", JVMPI_MAXIMUM_PRIORITY, sampler);
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
     static const jint of_methods[] = {
         JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_METHOD_ENTRY,
@@ -264,11 +264,9 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     };
     const jint *event;
 
-    agent_start(vm, options, notify);
     lock = jvmpi->RawMonitorCreate("_ported");
     timer = jvmpi->RawMonitorCreate("_ported_timer");
     event = strcmp(option("methods", "0"), "1") == 0 ? of_methods : of_all;
     for (; *event != 0; event++)
         enable(*event);
-    return JNI_OK;
 }

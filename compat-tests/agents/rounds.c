@@ -107,14 +107,11 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return rounds;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     is_again = strcmp(option("again", ""), "y") == 0;
     lock = jvmpi->RawMonitorCreate("_rounds");
     has_lock = strcmp(option("lock", ""), "y") == 0;
     enable(has_lock ? JVMPI_EVENT_THREAD_START : JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_JVM_INIT_DONE);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

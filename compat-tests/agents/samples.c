@@ -66,17 +66,13 @@ static void notify(JVMPI_Event *e)
     }
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
     uintptr_t interval;
     jint result;
 
-    agent_start(vm, options, notify);
     interval = (uintptr_t)strtoul(option("interval", "0"), NULL, 10);
     result = jvmpi->EnableEvent(JVMPI_EVENT_OBJECT_ALLOC, (void *)interval);
     report("enabled result=%d", (int)result);
-    enable(JVMPI_EVENT_OBJECT_FREE);
-    enable(JVMPI_EVENT_MONITOR_WAIT);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

@@ -329,8 +329,7 @@ static void notify(JVMPI_Event *e)
                          e->u.class_load.class_id, __ATOMIC_RELAXED);
         break;
     case JVMPI_EVENT_CLASS_LOAD_HOOK:
-        e->u.class_load_hook.new_class_data = e->u.class_load_hook.class_data;
-        e->u.class_load_hook.new_class_data_len = e->u.class_load_hook.class_data_len;
+        keep_class_file(e);
         break;
     case JVMPI_EVENT_HEAP_DUMP:
         touch(e->u.heap_dump.begin, (size_t)(e->u.heap_dump.end - e->u.heap_dump.begin));
@@ -366,15 +365,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return 0;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     contended = jvmpi->RawMonitorCreate("_soak");
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_THREAD_END);
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_JVM_INIT_DONE);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    ENABLE(JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_JVM_INIT_DONE,
+           JVMPI_EVENT_JVM_SHUT_DOWN);
     enable(frequent[0]);
-    return JNI_OK;
 }

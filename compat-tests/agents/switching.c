@@ -25,8 +25,7 @@ static void notify(JVMPI_Event *e)
 {
     come[e->event_type & 63] = 1;
     if (e->event_type == JVMPI_EVENT_CLASS_LOAD_HOOK) {
-        e->u.class_load_hook.new_class_data = e->u.class_load_hook.class_data;
-        e->u.class_load_hook.new_class_data_len = e->u.class_load_hook.class_data_len;
+        keep_class_file(e);
     }
 }
 
@@ -106,9 +105,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return 0;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     pthread_barrier_init(&together, NULL, THREADS);
-    return JNI_OK;
 }

@@ -46,11 +46,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return result == JNI_OK;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     lock = jvmpi->RawMonitorCreate("_system_thread");
-    enable(JVMPI_EVENT_GC_START);
-    enable(JVMPI_EVENT_OBJECT_FREE);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_GC_START, JVMPI_EVENT_OBJECT_FREE);
 }

@@ -45,11 +45,8 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return result;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     monitor = jvmpi->RawMonitorCreate("_turns");
-    enable(JVMPI_EVENT_GC_START);
-    enable(JVMPI_EVENT_GC_FINISH);
-    return JNI_OK;
+    ENABLE(JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH);
 }

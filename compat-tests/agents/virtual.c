@@ -31,7 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Known *all_known;
 static const char *prefix;
 static int traces;
-static atomic_long starts, ends, live, most, entries, exits, counted, not_nested, unknown, left_open, not_fresh, misplaced;
+static atomic_long starts, ends, live, entries, exits, counted, not_nested, unknown, left_open, not_fresh, misplaced;
 
 static Known *known(JNIEnv *env)
 {
@@ -48,7 +48,6 @@ static void started(const JVMPI_Event *e)
 {
     JNIEnv *env = e->u.thread_start.thread_env_id;
     Known *k = calloc(1, sizeof *k);
-    long now;
 
     if (k == NULL)
         abort();
@@ -70,9 +69,7 @@ static void started(const JVMPI_Event *e)
         return;
     not_fresh += e->env_id != env;
     starts++;
-    now = ++live;
-    if (now > most)
-        most = now;
+    live++;
 }
 
 static void ended(const JVMPI_Event *e)
@@ -173,7 +170,7 @@ static void notify(JVMPI_Event *e)
         pthread_mutex_unlock(&lock);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
-        report("threads starts=%ld ends=%ld live=%ld most=%ld not_fresh=%ld unknown=%ld", starts, ends, live, most,
+        report("threads starts=%ld ends=%ld live=%ld not_fresh=%ld unknown=%ld", starts, ends, live,
                not_fresh, unknown);
         report("calls counted=%ld entries=%ld exits=%ld not_nested=%ld left_open=%ld misplaced=%ld", counted,
                entries, exits, not_nested, left_open, misplaced);
@@ -249,15 +246,10 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     return 0;
 }
 
-JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
+ON_LOAD(notify)
 {
-    agent_start(vm, options, notify);
     prefix = option("prefix", "-");
     traces = atoi(option("traces", "0"));
-    enable(JVMPI_EVENT_THREAD_START);
-    enable(JVMPI_EVENT_THREAD_END);
-    enable(JVMPI_EVENT_CLASS_LOAD);
-    enable(JVMPI_EVENT_JVM_SHUT_DOWN);
+    ENABLE(JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_JVM_SHUT_DOWN);
     switch_events(jvmpi->EnableEvent, option("events", ""));
-    return JNI_OK;
 }

@@ -14,23 +14,15 @@ final class Busy {
     }
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
-        Thread[] threads = new Thread[2];
-        for (int i = 0; i < threads.length; i++) {
-            threads[i] = new Thread(() -> {
-                while (!over) {
-                    work();
-                }
-            }, "busy-" + i);
-            threads[i].start();
-        }
+        Thread[] threads = Await.startAll(2, "busy-", i -> {
+            while (!over) {
+                work();
+            }
+        });
         System.out.println("ready");
-        while (System.in.read() >= 0) {
-            // the contents of the input do not matter
-        }
+        Await.endOfInput();
         over = true;
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         System.out.println("done");
     }
 }

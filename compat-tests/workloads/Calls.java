@@ -363,29 +363,20 @@ final class Calls {
                     check("negative", fails(() -> new Derived(-1)));
                     DERIVED.calls++;
                 }
-                if (System.getProperty("agent.path") != null) {
-                    for (int i = 0; i < 100; i++) {
-                        check("receiver", new Receiver().touch());
-                    }
+                for (int i = 0; i < 100; i++) {
+                    check("receiver", new Receiver().touch());
                 }
                 break;
             case "threads":
-                Thread[] threads = new Thread[4];
-                for (int i = 0; i < threads.length; i++) {
-                    threads[i] = new Thread(() -> {
-                        for (int j = 0; j < 50; j++) {
-                            synchronized (Calls.class) {
-                                fib(10);
-                            }
-                            fails(() -> lookup("nothing at all"));
-                            Thread.yield();
+                Await.join(Await.startAll(4, "calls-", i -> {
+                    for (int j = 0; j < 50; j++) {
+                        synchronized (Calls.class) {
+                            fib(10);
                         }
-                    });
-                    threads[i].start();
-                }
-                for (Thread thread : threads) {
-                    thread.join();
-                }
+                        fails(() -> lookup("nothing at all"));
+                        Thread.yield();
+                    }
+                }));
                 LOOKUP.calls = 200;
                 break;
             case "moved":

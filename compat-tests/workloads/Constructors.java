@@ -57,19 +57,12 @@ public final class Constructors {
 
     /** The processor time for one of the two constructors, which others on the machine do not make more. */
     static double measure(Work work, int objects, int threads) throws InterruptedException {
-        Thread[] all = new Thread[threads];
         LongAdder used = new LongAdder();
-        for (int i = 0; i < threads; i++) {
-            all[i] = new Thread(() -> {
-                long start = CLOCK.getCurrentThreadCpuTime();
-                sum += work.run(objects);
-                used.add(CLOCK.getCurrentThreadCpuTime() - start);
-            });
-            all[i].start();
-        }
-        for (Thread thread : all) {
-            thread.join();
-        }
+        Await.join(Await.startAll(threads, "makes-", i -> {
+            long start = CLOCK.getCurrentThreadCpuTime();
+            sum += work.run(objects);
+            used.add(CLOCK.getCurrentThreadCpuTime() - start);
+        }));
         return used.sum() / (2.0 * objects * threads);
     }
 

@@ -16,194 +16,113 @@ public class Contended {
         void run();
     }
 
-    /** The ways to own a monitor while the body runs. */
-    private enum Way {
-        BLOCK {
-            @Override
-            void own(Contended monitor, Body body) {
+    /** Owns a monitor while the body runs. */
+    interface Way {
+        void own(Contended monitor, Body body);
+    }
+
+    private static final Map<String, Way> WAYS = new HashMap<>();
+    /** The monitors of ways that own another one than the object. */
+    private static final Map<String, Object> MONITORS = new HashMap<>();
+
+    private static final Object OTHER = new Object();
+    private static final Map<String, Object> LIBRARY = Collections.synchronizedMap(new HashMap<>());
+    private static int owned;
+
+    static {
+        WAYS.put("BLOCK", (monitor, body) -> {
+            synchronized (monitor) {
+                body.run();
+            }
+        });
+        WAYS.put("METHOD", Contended::method);
+        WAYS.put("STATIC", (monitor, body) -> staticMethod(body));
+        MONITORS.put("STATIC", Contended.class);
+        // The first ways out are not those that let others in.
+        WAYS.put("RECURSIVE", (monitor, body) -> {
+            synchronized (monitor) {
                 synchronized (monitor) {
-                    body.run();
+                    monitor.method(body);
+                    monitor.method(() -> {});
+                }
+                monitor.deeper(3);
+            }
+        });
+        // A monitor that nobody waits for is left meanwhile, one after the other in one method.
+        WAYS.put("BESIDE", (monitor, body) -> {
+            synchronized (monitor) {
+                body.run();
+                synchronized (OTHER) {
+                    touch(OTHER);
                 }
             }
-        },
-        METHOD {
-            @Override
-            void own(Contended monitor, Body body) {
-                monitor.method(body);
+            synchronized (OTHER) {
+                touch(OTHER);
             }
-        },
-        STATIC {
-            @Override
-            Object monitor(Contended monitor) {
-                return Contended.class;
+        });
+        WAYS.put("THROWN", catching((monitor, body) -> {
+            synchronized (monitor) {
+                body.run();
+                throw new Left();
             }
+        }));
+        WAYS.put("METHOD_THROWN", catching(Contended::throwing));
+        // Native code enters and leaves it, also around code that does.
+        WAYS.put("JNI", (monitor, body) -> {
+            Agent.call("lock", monitor);
+            monitor.method(body);
+            Agent.call("lock", monitor);
+            monitor.method(() -> {});
+            Agent.call("unlock", monitor);
+            Agent.call("unlock", monitor);
+        });
+        // A native method enters and leaves it, also inside of others that do.
+        WAYS.put("NATIVE", (monitor, body) -> monitor.inNative(() -> {
+            monitor.inNative(body);
+            monitor.method(() -> monitor.inNative(() -> {}));
+        }));
+        WAYS.put("NATIVE_STATIC", (monitor, body) -> inStaticNative(1, 2.0, body));
+        MONITORS.put("NATIVE_STATIC", Contended.class);
+        WAYS.put("NATIVE_THROWN", catching((monitor, body) -> monitor.inNative(() -> {
+            body.run();
+            throw new Left();
+        })));
+        // A class of the JDK enters and leaves it, which was loaded before the events came on.
+        WAYS.put("LIBRARY", catching((monitor, body) -> {
+            boolean returns = ++owned % 2 == 0;
+            LIBRARY.computeIfAbsent("key", key -> {
+                body.run();
+                if (returns) {
+                    return null;
+                }
+                throw new Left();
+            });
+        }));
+        MONITORS.put("LIBRARY", LIBRARY);
+    }
 
-            @Override
-            void own(Contended monitor, Body body) {
-                staticMethod(body);
-            }
-        },
-        /** In a file of Java 1.4; its code cannot push classes. */
-        OLD_STATIC {
-            private final Object owner = old();
+    /** A class in a file of Java 1.4; its code cannot push classes. */
+    private static void addOld() throws ReflectiveOperationException {
+        @SuppressWarnings("unchecked")
+        Consumer<Runnable> old = (Consumer<Runnable>) new OldVersion(48).make("Contended$Old");
+        WAYS.put("OLD_STATIC", (monitor, body) -> old.accept(body::run));
+        MONITORS.put("OLD_STATIC", old.getClass());
+    }
 
-            @Override
-            Object monitor(Contended monitor) {
-                return owner.getClass();
-            }
-
-            @Override
-            @SuppressWarnings("unchecked")
-            void own(Contended monitor, Body body) {
-                ((Consumer<Runnable>) owner).accept(body::run);
-            }
-
-            private Object old() {
-                try {
-                    return new OldVersion(48).make("Contended$Old");
-                } catch (ReflectiveOperationException e) {
-                    throw new IllegalStateException(e);
-                }
-            }
-        },
-        /** The first ways out are not those that let others in. */
-        RECURSIVE {
-            @Override
-            void own(Contended monitor, Body body) {
-                synchronized (monitor) {
-                    synchronized (monitor) {
-                        monitor.method(body);
-                        monitor.method(() -> {});
-                    }
-                    monitor.deeper(3);
-                }
-            }
-        },
-        /** A monitor that nobody waits for is left meanwhile, one after the other in one method. */
-        BESIDE {
-            private final Object other = new Object();
-
-            @Override
-            void own(Contended monitor, Body body) {
-                synchronized (monitor) {
-                    body.run();
-                    synchronized (other) {
-                        own(other);
-                    }
-                }
-                synchronized (other) {
-                    own(other);
-                }
-            }
-
-            private void own(Object object) {
-                synchronized (object) {
-                    object.hashCode();
-                }
-            }
-        },
-        THROWN {
-            @Override
-            void own(Contended monitor, Body body) {
-                try {
-                    synchronized (monitor) {
-                        body.run();
-                        throw new Left();
-                    }
-                } catch (Left left) {
-                    return;
-                }
-            }
-        },
-        METHOD_THROWN {
-            @Override
-            void own(Contended monitor, Body body) {
-                try {
-                    monitor.throwing(body);
-                } catch (Left left) {
-                    return;
-                }
-            }
-        },
-        /** Native code enters and leaves it, also around code that does. */
-        JNI {
-            @Override
-            void own(Contended monitor, Body body) {
-                Agent.call("lock", monitor);
-                monitor.method(body);
-                Agent.call("lock", monitor);
-                monitor.method(() -> {});
-                Agent.call("unlock", monitor);
-                Agent.call("unlock", monitor);
-            }
-        },
-        /** A native method enters and leaves it, also inside of others that do. */
-        NATIVE {
-            @Override
-            void own(Contended monitor, Body body) {
-                monitor.inNative(() -> {
-                    monitor.inNative(body);
-                    monitor.method(() -> monitor.inNative(() -> {}));
-                });
-            }
-        },
-        NATIVE_STATIC {
-            @Override
-            Object monitor(Contended monitor) {
-                return Contended.class;
-            }
-
-            @Override
-            void own(Contended monitor, Body body) {
-                inStaticNative(1, 2.0, body);
-            }
-        },
-        NATIVE_THROWN {
-            @Override
-            void own(Contended monitor, Body body) {
-                try {
-                    monitor.inNative(() -> {
-                        body.run();
-                        throw new Left();
-                    });
-                } catch (Left left) {
-                    return;
-                }
-            }
-        },
-        /** A class of the JDK enters and leaves it, which was loaded before the events came on. */
-        LIBRARY {
-            private final Map<String, Object> map = Collections.synchronizedMap(new HashMap<>());
-
-            @Override
-            Object monitor(Contended monitor) {
-                return map;
-            }
-
-            @Override
-            void own(Contended monitor, Body body) {
-                boolean returns = ++owned % 2 == 0;
-                try {
-                    map.computeIfAbsent("key", key -> {
-                        body.run();
-                        if (returns) {
-                            return null;
-                        }
-                        throw new Left();
-                    });
-                } catch (Left left) {
-                    return;
-                }
+    private static Way catching(Way way) {
+        return (monitor, body) -> {
+            try {
+                way.own(monitor, body);
+            } catch (Left left) {
+                return;
             }
         };
+    }
 
-        private static volatile int owned;
-
-        Object monitor(Contended monitor) {
-            return monitor;
+    private static void touch(Object object) {
+        synchronized (object) {
+            object.hashCode();
         }
-
-        abstract void own(Contended monitor, Body body);
     }
 
     private static final class Left extends RuntimeException {
@@ -248,7 +167,8 @@ public class Contended {
 
     private static int inside;
 
-    public static void main(String[] arguments) throws InterruptedException {
+    public static void main(String[] arguments) throws Exception {
+        addOld();
         int waiters = Integer.parseInt(arguments[0]);
         for (int i = 1; i < arguments.length; i++) {
             Contended object = new Contended();
@@ -264,24 +184,24 @@ public class Contended {
                     switchEvents(object, waiters);
                     break;
                 default:
-                    handOn(Way.valueOf(arguments[i]), object, waiters);
+                    handOn(arguments[i], object, waiters);
             }
         }
         System.out.println("expect rounds=" + ROUNDS + " inside=" + inside);
     }
 
     /** The first round is interpreted, the last one compiled. */
-    private static void handOn(Way way, Contended object, int waiters) throws InterruptedException {
-        if (way.monitor(object) != object) {
-            Agent.call("watch " + way, way.monitor(object));
+    private static void handOn(String way, Contended object, int waiters) throws InterruptedException {
+        if (MONITORS.getOrDefault(way, object) != object) {
+            Agent.call("watch " + way, MONITORS.getOrDefault(way, object));
         }
-        if (way == Way.LIBRARY) {
+        if (way.equals("LIBRARY")) {
             all("enable");
         }
         for (int round = 0; round < ROUNDS; round++) {
             stage(way, object, waiters, waiters, () -> {});
             for (int i = 0; i < 20_000; i++) {
-                way.own(object, () -> inside++);
+                WAYS.get(way).own(object, () -> inside++);
             }
         }
     }
@@ -290,7 +210,7 @@ public class Contended {
     private static void letIn(Contended object, int waiters) throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             int all = inside + waiters;
-            Way way = round == 1 ? Way.METHOD : Way.BLOCK;
+            String way = round == 1 ? "METHOD" : "BLOCK";
             stage(way, object, waiters, waiters, () -> {
                 synchronized (object) {
                     object.await(all);
@@ -324,9 +244,7 @@ public class Contended {
             threads.forEach(wake);
             threads.forEach(thread -> Await.state(thread, Thread.State.BLOCKED));
         }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
     }
 
     private synchronized void waitOnce() {
@@ -341,11 +259,7 @@ public class Contended {
     private void await(int all) {
         target = all;
         while (inside < all) {
-            try {
-                wait();
-            } catch (InterruptedException interrupted) {
-                throw new IllegalStateException(interrupted);
-            }
+            Await.run(this::wait);
         }
     }
 
@@ -360,9 +274,9 @@ public class Contended {
 
     /** The events go off while threads wait, and on while others do. */
     private static void switchEvents(Contended object, int waiters) throws InterruptedException {
-        stage(Way.BLOCK, object, waiters, waiters, () -> all("disable"));
-        stage(Way.BLOCK, object, waiters, 0, () -> all("enable"));
-        stage(Way.BLOCK, object, 1, 1, () -> {});
+        stage("BLOCK", object, waiters, waiters, () -> all("disable"));
+        stage("BLOCK", object, waiters, 0, () -> all("enable"));
+        stage("BLOCK", object, 1, 1, () -> {});
     }
 
     private static void all(String change) {
@@ -372,14 +286,14 @@ public class Contended {
     }
 
     /** Makes threads wait until the agent has seen {@code told} of them, and runs {@code then} before they get in. */
-    private static void stage(Way way, Contended object, int waiters, int told, Body then)
+    private static void stage(String way, Contended object, int waiters, int told, Body then)
             throws InterruptedException {
-        Object monitor = way.monitor(object);
+        Object monitor = MONITORS.getOrDefault(way, object);
         long before = Agent.call("enters", monitor);
         List<Thread> threads = new ArrayList<>();
-        way.own(object, () -> {
+        WAYS.get(way).own(object, () -> {
             for (int i = 0; i < waiters; i++) {
-                Thread thread = new Thread(() -> way.own(object, () -> enter(object)), "waiter-" + i);
+                Thread thread = new Thread(() -> WAYS.get(way).own(object, () -> enter(object)), "waiter-" + i);
                 thread.start();
                 threads.add(thread);
             }
@@ -387,8 +301,6 @@ public class Contended {
             Await.until("all to wait", () -> Agent.call("enters", monitor) == before + told);
             then.run();
         });
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
     }
 }

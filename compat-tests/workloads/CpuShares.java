@@ -55,16 +55,10 @@ public class CpuShares {
     }
 
     private static Thread start(int kind, int number, Work work) {
-        Thread thread = new Thread(() -> {
-            try {
-                work.run(number);
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
+        return Await.start((kind % 2 == 0 ? "first-" : "second-") + number, () -> {
+            work.run(number);
             USED.addAndGet(kind, CLOCK.getCurrentThreadCpuTime());
-        }, (kind % 2 == 0 ? "first-" : "second-") + number);
-        thread.start();
-        return thread;
+        });
     }
 
     /** Runs the threads of the first kind as long as the other one computes. */
@@ -73,7 +67,7 @@ public class CpuShares {
         for (int i = 0; i < count; i++) threads.add(start(0, i, first));
         start(1, 0, number -> burn(millis)).join();
         isOver = true;
-        for (Thread thread : threads) thread.join();
+        Await.join(threads);
     }
 
     private static void compute(long millis) {
@@ -94,7 +88,7 @@ public class CpuShares {
         for (int i = 0; i < count; i++) sleepers.add(start(2, i, CpuShares::sleeper));
         read(count, millis);
         isOver = true;
-        for (Thread sleeper : sleepers) sleeper.join();
+        Await.join(sleepers);
     }
 
     /** Each thread reads a datagram every 3 ms. */
@@ -150,7 +144,7 @@ public class CpuShares {
         int port = server.getAddress().getPort();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < clients; i++) threads.add(start(1, i, number -> client(port, millis)));
-        for (Thread thread : threads) thread.join();
+        Await.join(threads);
         server.stop(0);
         workers.shutdown();
         workers.awaitTermination(1, TimeUnit.MINUTES);
@@ -218,7 +212,7 @@ public class CpuShares {
             + " ms=" + (System.nanoTime() - start) / 1_000_000);
         isOver = true;
         threads.forEach(LockSupport::unpark);
-        for (Thread thread : threads) thread.join();
+        Await.join(threads);
     }
 
     private static void parked(CountDownLatch begun) {

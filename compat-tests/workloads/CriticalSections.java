@@ -70,11 +70,7 @@ final class CriticalSections {
     private static void waitForEver() {
         Object monitor = new Object();
         synchronized (monitor) {
-            try {
-                monitor.wait();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
+            Await.run(monitor::wait);
         }
     }
 }

@@ -1,6 +1,5 @@
 /** Four threads allocate for a number of milliseconds, and others come and go. */
 final class Crowd {
-    private static final int THREADS = 4;
     private static volatile boolean over;
     private static volatile Object published;
 
@@ -14,20 +13,14 @@ final class Crowd {
 
     public static void main(String[] arguments) throws InterruptedException {
         long end = System.nanoTime() + Long.parseLong(arguments[0]) * 1_000_000;
-        Thread[] threads = new Thread[THREADS];
-        for (int t = 0; t < THREADS; t++) {
-            threads[t] = new Thread(Crowd::allocate, "allocator-" + t);
-            threads[t].start();
-        }
+        Thread[] threads = Await.startAll(4, "allocator-", i -> allocate());
         while (System.nanoTime() < end) {
             Thread visitor = new Thread(() -> published = new int[100], "visitor");
             visitor.start();
             visitor.join();
         }
         over = true;
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         System.out.println("crowded");
     }
 }

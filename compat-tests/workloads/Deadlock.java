@@ -13,13 +13,13 @@ final class Deadlock {
         boolean[] holds = new boolean[2];
         for (int i = 0; i < 2; i++) {
             int own = i;
-            threads[i] = start("deadlock " + i, () -> {
+            threads[i] = Await.start("deadlock " + i, () -> {
                 synchronized (locks[own]) {
                     synchronized (holds) {
                         holds[own] = true;
                         holds.notifyAll();
                         while (!holds[1 - own]) {
-                            pause(holds);
+                            holds.wait();
                         }
                     }
                     synchronized (locks[1 - own]) {
@@ -31,9 +31,9 @@ final class Deadlock {
         Thread wants = null;
         Thread[] waits = new Thread[2];
         for (int i = 0; i < 2; i++) {
-            waits[i] = start("waits " + i, () -> {
+            waits[i] = Await.start("waits " + i, () -> {
                 synchronized (WAITED) {
-                    pause(WAITED);
+                    WAITED.wait();
                 }
             });
         }
@@ -45,17 +45,17 @@ final class Deadlock {
         }
         Thread[] notified = new Thread[3];
         for (int i = 0; i < 3; i++) {
-            notified[i] = start("notified " + i, () -> {
+            notified[i] = Await.start("notified " + i, () -> {
                 synchronized (NOTIFIED) {
-                    pause(NOTIFIED);
+                    NOTIFIED.wait();
                 }
             });
             // They wait in this order, in which the VM notifies them.
             Await.state(notified[i], Thread.State.WAITING);
         }
-        Thread all = start("all notified", () -> {
+        Thread all = Await.start("all notified", () -> {
             synchronized (ALL_NOTIFIED) {
-                pause(ALL_NOTIFIED);
+                ALL_NOTIFIED.wait();
             }
         });
         Await.state(all, Thread.State.WAITING);
@@ -73,7 +73,7 @@ final class Deadlock {
     private static void thrice(int depth, Thread wants) throws Exception {
         synchronized (THRICE) {
             if (depth == 0) {
-                wants = start("wants", () -> {
+                wants = Await.start("wants", () -> {
                     synchronized (THRICE) {
                         throw new IllegalStateException();
                     }
@@ -95,20 +95,5 @@ final class Deadlock {
                 + " waited=" + Agent.call("id", WAITED) + " thrice=" + Agent.call("id", THRICE)
                 + " notified=" + Agent.call("id", NOTIFIED)
                 + " all_notified=" + Agent.call("id", ALL_NOTIFIED));
-    }
-
-    private static void pause(Object monitor) {
-        try {
-            monitor.wait();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    private static Thread start(String name, Runnable code) {
-        Thread thread = new Thread(code, name);
-        thread.setDaemon(true);
-        thread.start();
-        return thread;
     }
 }

@@ -38,11 +38,7 @@ final class Hook {
         Thread thread = new Thread(() -> {
             load("Hello");
             loaded.countDown();
-            try {
-                linked.await();
-            } catch (InterruptedException e) {
-                throw new AssertionError(e);
-            }
+            Await.run(linked::await);
         });
         thread.start();
         loaded.await();
@@ -53,11 +49,7 @@ final class Hook {
 
     private static void load(String... names) {
         for (String name : names) {
-            try {
-                Class.forName(name, false, Hook.class.getClassLoader());
-            } catch (ClassNotFoundException e) {
-                throw new AssertionError(e);
-            }
+            Await.run(() -> Class.forName(name, false, Hook.class.getClassLoader()));
         }
     }
 }

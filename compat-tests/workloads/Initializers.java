@@ -29,33 +29,22 @@ final class Initializers {
         return value;
     }
 
-    private static void use() {
-        try {
-            ALL_ARE_READY.await();
-            long sum = First.VALUE;
-            ALL_ARE_READY.await();
-            sum += Second.VALUE;
-            ALL_ARE_READY.await();
-            sum += Third.VALUE;
-            ALL_ARE_READY.await();
-            sum += Fourth.VALUE;
-            if (sum != 4 * First.VALUE) {
-                throw new AssertionError(sum);
-            }
-        } catch (Exception exception) {
-            throw new AssertionError(exception);
+    private static void use() throws Exception {
+        ALL_ARE_READY.await();
+        long sum = First.VALUE;
+        ALL_ARE_READY.await();
+        sum += Second.VALUE;
+        ALL_ARE_READY.await();
+        sum += Third.VALUE;
+        ALL_ARE_READY.await();
+        sum += Fourth.VALUE;
+        if (sum != 4 * First.VALUE) {
+            throw new AssertionError(sum);
         }
     }
 
     public static void main(String[] arguments) throws InterruptedException {
-        Thread[] threads = new Thread[THREADS];
-        for (int i = 0; i < THREADS; i++) {
-            threads[i] = new Thread(Initializers::use);
-            threads[i].start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(Await.startAll(THREADS, "uses-", i -> Await.run(Initializers::use)));
         System.out.println("initialized");
     }
 }

@@ -1,56 +1,18 @@
-import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-
 /** A method of the greatest possible length, and a short one. */
 final class Large {
-    static byte[] file() throws IOException {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        DataOutputStream out = new DataOutputStream(bytes);
-        out.writeInt(0xcafebabe);
-        out.writeShort(0);
-        out.writeShort(49);
-        out.writeShort(9);
-        for (String text : new String[] {"Made", "java/lang/Object", "Code", "large", "small", "()I"}) {
-            out.writeByte(1);
-            out.writeUTF(text);
-        }
-        out.write(new byte[] {7, 0, 1, 7, 0, 2});
-        for (int value : new int[] {0x0021, 7, 8, 0, 0, 2}) {
-            out.writeShort(value);
-        }
-        method(out, 4, 65_535);
-        method(out, 5, 20);
-        out.writeShort(0);
-        return bytes.toByteArray();
-    }
-
-    /** Does nothing, and returns 5. */
-    private static void method(DataOutputStream out, int name, int length) throws IOException {
-        out.writeShort(0x0009);
-        out.writeShort(name);
-        out.writeShort(6);
-        out.writeShort(1);
-        out.writeShort(3);
-        out.writeInt(12 + length);
-        out.writeShort(1);
-        out.writeShort(0);
-        out.writeInt(length);
-        out.write(new byte[length - 2]);
-        out.writeByte(0x08);
-        out.writeByte(0xac);
-        out.writeShort(0);
-        out.writeShort(0);
-    }
-
-    static final class Loader extends ClassLoader {
-        Class<?> define(byte[] file) {
-            return defineClass("Made", file, 0, file.length);
-        }
+    /** Code of this length does nothing, and returns 5. */
+    private static byte[] code(int length) {
+        byte[] code = new byte[length];
+        code[length - 2] = 0x08;
+        code[length - 1] = (byte) 0xac;
+        return code;
     }
 
     public static void main(String[] arguments) throws Exception {
-        Class<?> made = new Loader().define(file());
+        FreshClass file = new FreshClass("Made", 49);
+        file.method("large", "()I", 1, 0, code(65_535));
+        file.method("small", "()I", 1, 0, code(20));
+        Class<?> made = new ClassFile.Loader().define(file.file());
         for (String name : new String[] {"large", "small", "small"}) {
             System.out.println("expect value=" + made.getMethod(name).invoke(null));
         }

@@ -1,5 +1,3 @@
-import java.io.ByteArrayOutputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.util.concurrent.CyclicBarrier;
 
@@ -14,31 +12,15 @@ final class Linking {
 
     /** `static int f()`, which reads a static field again and again. */
     private static byte[] file(String name) throws IOException {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        DataOutputStream out = new DataOutputStream(bytes);
-        out.writeInt(0xcafebabe);
-        out.writeInt(52);
-        out.writeShort(12);
-        for (String text : new String[] {name, "java/lang/Object", "Code", "value", "I", "f", "()I"}) {
-            out.writeByte(1);
-            out.writeUTF(text);
+        FreshClass file = new FreshClass(name, 52);
+        int field = file.field("value", "I");
+        byte[] code = new byte[4 * READS + 4];
+        for (int at = 0; at < code.length; at += 4) {
+            // getstatic and pop, at last ireturn
+            System.arraycopy(FreshClass.bytes(0xb2, 0, field, at < 4 * READS ? 0x57 : 0xac), 0, code, at, 4);
         }
-        // 8 and 9 are classes, 10 a name and type, 11 the field.
-        out.write(new byte[] {7, 0, 1, 7, 0, 2, 12, 0, 4, 0, 5, 9, 0, 8, 0, 10});
-        int length = 4 * READS + 4;
-        for (int value : new int[] {0x0021, 8, 9, 0, 1, 0x0009, 4, 5, 0, 1, 0x0009, 6, 7, 1, 3}) {
-            out.writeShort(value);
-        }
-        out.writeInt(12 + length);
-        out.writeInt(0x00010000);
-        out.writeInt(length);
-        for (int read = 0; read < READS; read++) {
-            out.write(new byte[] {(byte) 0xb2, 0, 11, 0x57});
-        }
-        out.write(new byte[] {(byte) 0xb2, 0, 11, (byte) 0xac});
-        out.writeInt(0);
-        out.writeShort(0);
-        return bytes.toByteArray();
+        file.method("f", "()I", 1, 0, code);
+        return file.file();
     }
 
     private static final class Loader extends ClassLoader {
@@ -54,20 +36,15 @@ final class Linking {
 
     public static void main(String[] arguments) throws Exception {
         CyclicBarrier barrier = new CyclicBarrier(2);
-        Thread switching = new Thread(() -> {
-            try {
-                for (int round = 0; round < ROUNDS; round++) {
-                    barrier.await();
-                    Agent.call("enable");
-                    barrier.await();
-                    barrier.await();
-                    Agent.call("disable");
-                }
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
+        Thread switching = Await.start("switching", () -> {
+            for (int round = 0; round < ROUNDS; round++) {
+                barrier.await();
+                Agent.call("enable");
+                barrier.await();
+                barrier.await();
+                Agent.call("disable");
             }
         });
-        switching.start();
         long told = 0;
         for (int round = 0; round < ROUNDS; round++) {
             Class<?>[] classes = new Loader().defineAll();

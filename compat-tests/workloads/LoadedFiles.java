@@ -43,21 +43,7 @@ final class LoadedFiles {
 
     private static void loadByThreads() throws InterruptedException {
         String[] names = {"java.util.zip.GZIPInputStream", "java.util.zip.CRC32", "java.util.Random"};
-        Thread[] threads = new Thread[names.length];
-        for (int i = 0; i < threads.length; i++) {
-            String name = names[i];
-            threads[i] = new Thread(() -> {
-                try {
-                    Class.forName(name);
-                } catch (ClassNotFoundException e) {
-                    throw new AssertionError(e);
-                }
-            });
-            threads[i].start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(Await.startAll(names.length, "loads-", i -> Await.run(() -> Class.forName(names[i]))));
     }
 
     private static void print(String when) {

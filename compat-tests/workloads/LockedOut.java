@@ -42,24 +42,15 @@ final class LockedOut {
     public static void main(String[] arguments) throws Exception {
         Loader loader = new Loader();
         Class<?> named = loader.loadClass("LockedOut$Named");
-        Thread other = new Thread(() -> {
-            try {
-                while (!locked) {
-                    Thread.yield();
-                }
-                loader.loadClass("LockedOut$Other");
-            } catch (ClassNotFoundException e) {
-                throw new AssertionError(e);
-            }
+        Thread other = Await.start("other", () -> {
+            Await.until("the lock", () -> locked);
+            loader.loadClass("LockedOut$Other");
         });
-        other.start();
         Object array;
         String name;
         synchronized (LOCK) {
             locked = true;
-            while (!asked) {
-                Thread.yield();
-            }
+            Await.until("the question", () -> asked);
             name = named.getTypeName();
             array = Array.newInstance(named, 3);
             Agent.call("reference", named);

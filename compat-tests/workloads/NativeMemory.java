@@ -38,14 +38,12 @@ final class NativeMemory {
         threads.add(repeat(steps, NativeMemory::allocateNative));
         threads.add(repeat(steps, i -> last = new byte[200 + i % 100]));
         threads.add(repeat(steps, NativeMemory::compute));
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         System.out.println("expect steps=" + threads.size() * steps);
     }
 
     private static Thread repeat(int steps, Step step) {
-        Thread thread = new Thread(() -> {
+        return Await.start("repeats", () -> {
             for (int i = 0; i < steps; i++) {
                 try {
                     step.run(i);
@@ -54,8 +52,6 @@ final class NativeMemory {
                 }
             }
         });
-        thread.start();
-        return thread;
     }
 
     private static void allocateNative(int i) throws Throwable {

@@ -11,11 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Parks {
     private static final int THREADS = 4, ROUNDS = 3;
 
-    interface Body {
-        void run() throws InterruptedException;
-    }
-
-    public static void main(String[] arguments) throws InterruptedException {
+    public static void main(String[] arguments) throws Exception {
         for (int round = 0; round < ROUNDS; round++) {
             ReentrantLock lock = new ReentrantLock();
             lock.lock();
@@ -80,10 +76,10 @@ final class Parks {
     }
 
     /** The first thread shows what the others will wait for. */
-    private static void stage(String name, Body wait, Body end) throws InterruptedException {
+    private static void stage(String name, Await.Body wait, Await.Body end) throws Exception {
         threads = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
-            Thread thread = start((i == 0 ? "first-" : "other-") + name, wait);
+            Thread thread = Await.start((i == 0 ? "first-" : "other-") + name, wait);
             threads.add(thread);
             Await.until(name + " to park", () -> parks(thread));
             if (i == 0) {
@@ -91,9 +87,7 @@ final class Parks {
             }
         }
         end.run();
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
     }
 
     private static boolean parks(Thread thread) {
@@ -107,9 +101,9 @@ final class Parks {
      * Ends a wait by an interrupt. The thread lives on: what an interrupt has left to one that has ended, JDK 11 may
      * give to a new one, which does not wait then.
      */
-    private static void one(String name, Body wait) {
+    private static void one(String name, Await.Body wait) {
         int before = gone;
-        Thread thread = start(name, () -> {
+        Thread thread = Await.start(name, () -> {
             wait.run();
             gone = before + 1;
             while (!over) {
@@ -120,17 +114,5 @@ final class Parks {
                 || thread.getState() == Thread.State.TIMED_WAITING);
         thread.interrupt();
         Await.until(name + " to go on", () -> gone > before);
-    }
-
-    private static Thread start(String name, Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (InterruptedException interrupted) {
-                throw new IllegalStateException(interrupted);
-            }
-        }, name);
-        thread.start();
-        return thread;
     }
 }

@@ -50,19 +50,11 @@ final class Points {
                 // The exception is expected.
             }
         }
-        Thread[] threads = new Thread[THREADS];
-        for (int i = 0; i < THREADS; i++) {
-            int calls = 100 * i;
-            threads[i] = new Thread(() -> {
-                for (int call = 0; call < calls; call++) {
-                    touch();
-                }
-            }, "points-" + i);
-            threads[i].start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(Await.startAll(THREADS, "points-", i -> {
+            for (int call = 0; call < 100 * i; call++) {
+                touch();
+            }
+        }));
         System.out.println("expect made=" + MADE + " kept=" + KEPT + " slow=" + SLOW + " failing=" + FAILING
                 + " threads=" + THREADS + " touches=" + touches);
     }

@@ -1,8 +1,6 @@
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -280,15 +278,7 @@ final class Profiled {
     }
 
     static void inThreads(int count, Runnable task) throws InterruptedException {
-        List<Thread> threads = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            Thread thread = new Thread(task, "profiled-" + i);
-            threads.add(thread);
-            thread.start();
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(Await.startAll(count, "profiled-", i -> task.run()));
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -318,9 +308,7 @@ final class Profiled {
                     break;
                 case "wait":
                     System.out.println("waits");
-                    while (System.in.read() >= 0) {
-                        // Until it is closed.
-                    }
+                    Await.endOfInput();
                     break;
                 default:
                     throw new IllegalArgumentException(argument);

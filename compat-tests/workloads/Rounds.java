@@ -5,18 +5,11 @@ final class Rounds {
     public static void main(String[] arguments) {
         Await.until("rounds", () -> {
             if (arguments.length > 0) {
-                run(new Thread(() -> {}));
+                Thread thread = new Thread(() -> {});
+                thread.start();
+                Await.run(thread::join);
             }
             return Agent.call("rounds") >= ENOUGH;
         });
-    }
-
-    private static void run(Thread thread) {
-        thread.start();
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
     }
 }

@@ -13,12 +13,6 @@ final class Rules {
         public void method() {}
     }
 
-    private static final class Loader extends ClassLoader {
-        Class<?> define(byte[] file) {
-            return defineClass(null, file, 0, file.length);
-        }
-    }
-
     private static byte[] read(String name) throws IOException {
         try (InputStream in = Rules.class.getResourceAsStream(name + ".class")) {
             ByteArrayOutputStream file = new ByteArrayOutputStream();
@@ -31,14 +25,14 @@ final class Rules {
 
     private static void define(String step, String name) throws Exception {
         byte[] file = read(name);
-        Loader loader = new Loader();
+        ClassFile.Loader loader = new ClassFile.Loader();
         Agent.call(step);
         loader.define(file);
         Agent.call("hooked");
     }
 
     private static void loadAndDrop() throws Exception {
-        new Loader().define(read("Rules$Unloaded")).getDeclaredConstructor().newInstance();
+        new ClassFile.Loader().define(read("Rules$Unloaded")).getDeclaredConstructor().newInstance();
     }
 
     public static void main(String[] arguments) throws Exception {

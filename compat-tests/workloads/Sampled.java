@@ -22,11 +22,7 @@ final class Sampled {
     }
 
     public static void main(String[] arguments) throws InterruptedException {
-        Thread first = new Thread(Sampled::first), second = new Thread(Sampled::second);
-        first.start();
-        second.start();
-        first.join();
-        second.join();
+        Await.join(Await.start("first", Sampled::first), Await.start("second", Sampled::second));
         System.out.println("sampled");
     }
 }

@@ -51,9 +51,7 @@ final class Shares {
     static void read() {
         System.out.println("ready");
         try {
-            while (System.in.read() >= 0) {
-                // The contents of the input do not matter.
-            }
+            Await.endOfInput();
         } catch (IOException e) {
             System.out.println(e);
         }

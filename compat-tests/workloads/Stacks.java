@@ -11,18 +11,12 @@ final class Stacks {
     }
 
     private static void sleepsLong() {
-        try {
-            Thread.sleep(1_000_000);
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
+        Await.run(() -> Thread.sleep(1_000_000));
     }
 
     private static void readsToTheEnd() throws IOException {
         System.out.println("ready");
-        while (System.in.read() >= 0) {
-            // the contents of the input do not matter
-        }
+        Await.endOfInput();
     }
 
     public static void main(String[] arguments) throws Exception {

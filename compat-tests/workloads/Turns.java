@@ -15,11 +15,7 @@ final class Turns {
     private static void ask(String who, CyclicBarrier begin) {
         int told = 0;
         for (int round = 0; round < ROUNDS; round++) {
-            try {
-                begin.await();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
+            Await.run(begin::await);
             told += Agent.call(who) > 0 ? 1 : 0;
         }
         System.out.println("expect who=" + who + " rounds=" + ROUNDS + " told=" + told);

@@ -46,18 +46,6 @@ final class Unload {
         void another() {}
     }
 
-    private static final class Loader extends ClassLoader {
-        Loader() {}
-
-        Loader(ClassLoader parent) {
-            super(parent);
-        }
-
-        Class<?> define(byte[] file) {
-            return defineClass(null, file, 0, file.length);
-        }
-    }
-
     /**
      * The argument says what else to look at: nothing, "traced" methods, GC "held" off, what is
      * "called", or what is defined and "never called".
@@ -76,7 +64,7 @@ final class Unload {
         byte[] file = ClassFile.of("Unload$Victim");
         List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
         for (int i = 0; i < (test.equals("traced") ? TRACED : LOADERS); i++) {
-            Loader loader = new Loader();
+            ClassFile.Loader loader = new ClassFile.Loader();
             loaders.add(new WeakReference<>(loader));
             ((Runnable) loader.define(file).getDeclaredConstructor().newInstance()).run();
         }
@@ -112,7 +100,7 @@ final class Unload {
         for (int i = 0; i < rounds; i++) {
             List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
             for (int k = 0; k < LOADERS; k++) {
-                Loader loader = new Loader();
+                ClassFile.Loader loader = new ClassFile.Loader();
                 loaders.add(new WeakReference<>(loader));
                 ((Runnable) loader.define(files[i % 2]).getDeclaredConstructor().newInstance()).run();
             }
@@ -130,7 +118,7 @@ final class Unload {
     private static void neverCalled() throws Exception {
         final int failures = 10_000, rounds = 8, together = 50;
         byte[] victim = ClassFile.of("Unload$Victim"), orphan = ClassFile.of("Unload$Orphan");
-        Loader loader = new Loader();
+        ClassFile.Loader loader = new ClassFile.Loader();
         loader.define(victim);
         int failed = 0;
         for (int i = 0; i < failures; i++) {
@@ -138,7 +126,7 @@ final class Unload {
                 if (i % 2 == 0) {
                     loader.define(victim);
                 } else {
-                    new Loader(null).define(orphan);
+                    new ClassFile.Loader(null).define(orphan);
                 }
             } catch (LinkageError e) {
                 failed++;
@@ -147,7 +135,7 @@ final class Unload {
         for (int i = 0; i < rounds; i++) {
             List<WeakReference<ClassLoader>> loaders = new ArrayList<>();
             for (int k = 0; k < together; k++) {
-                Loader next = new Loader();
+                ClassFile.Loader next = new ClassFile.Loader();
                 loaders.add(new WeakReference<>(next));
                 next.define(victim);
             }

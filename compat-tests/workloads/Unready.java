@@ -40,11 +40,7 @@ final class Unready {
         Agent.call("reference", type);
         Agent.call("reference", array);
         synchronized (array) {
-            try {
-                array.wait(1);
-            } catch (InterruptedException e) {
-                throw new AssertionError(e);
-            }
+            Await.run(() -> array.wait(1));
         }
         Thread contender = new Thread(() -> {
             synchronized (type) {
@@ -53,14 +49,8 @@ final class Unready {
         });
         synchronized (type) {
             contender.start();
-            while (contender.getState() != Thread.State.BLOCKED) {
-                Thread.yield();
-            }
-            try {
-                type.wait(1);
-            } catch (InterruptedException e) {
-                throw new AssertionError(e);
-            }
+            Await.state(contender, Thread.State.BLOCKED);
+            Await.run(() -> type.wait(1));
             uses += Array.getLength(array);
         }
     }

@@ -9,23 +9,15 @@ final class WallStates {
     private static volatile boolean over;
     private static volatile long work;
 
-    interface Body {
-        void run() throws Exception;
-    }
-
-    private static Thread start(String name, Body body) {
-        Thread thread = new Thread(() -> {
+    private static Thread start(String name, Await.Body body) {
+        return Await.start(name, () -> {
             try {
                 body.run();
             } catch (InterruptedException | IOException e) {
                 // The end: an interrupt, or the socket was closed.
                 work++;
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
             }
-        }, name);
-        thread.start();
-        return thread;
+        });
     }
 
     private static long next(long count) {
@@ -97,9 +89,7 @@ final class WallStates {
                 CONDITION.notify();
             }
         }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         long life = System.nanoTime() - begun;
         System.out.println("expect held=" + held / 1_000_000 + " life=" + life / 1_000_000);
         System.out.println("done");

@@ -23,32 +23,26 @@ final class VirtualCalls {
         MONITOR.notifyAll();
     }
 
-    private static void work() {
-        try {
-            for (int i = 0; i < ROUNDS; i++) {
-                synchronized (MONITOR) {
-                    alone();
-                }
-                after();
-                synchronized (MONITOR) {
-                    turn();
-                    MONITOR.wait(1);
-                    after();
-                }
+    private static void work() throws InterruptedException {
+        for (int i = 0; i < ROUNDS; i++) {
+            synchronized (MONITOR) {
+                alone();
             }
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
+            after();
+            synchronized (MONITOR) {
+                turn();
+                MONITOR.wait(1);
+                after();
+            }
         }
     }
 
     public static void main(String[] arguments) throws InterruptedException {
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < THREADS; i++) {
-            threads.add(Thread.ofVirtual().start(VirtualCalls::work));
+            threads.add(Thread.ofVirtual().start(() -> Await.run(VirtualCalls::work)));
         }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         System.out.println("expect method=VirtualCalls.work calls=" + THREADS);
         System.out.println("expect method=VirtualCalls.alone calls=" + inside);
         System.out.println("expect method=VirtualCalls.turn calls=" + turns);

@@ -15,17 +15,17 @@ final class VirtualContended {
         Agent.call("watch contended", CONTENDED);
         Agent.call("watch waited", WAITED);
         stage(told);
-        Thread.ofVirtual().start(() -> stage(told)).join();
+        Thread.ofVirtual().start(() -> Await.run(() -> stage(told))).join();
 
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < VIRTUAL; i++) {
-            threads.add(Thread.ofVirtual().start(VirtualContended::waitAndSleep));
+            threads.add(Thread.ofVirtual().start(() -> Await.run(VirtualContended::waitAndSleep)));
         }
-        join(threads);
+        Await.join(threads);
         System.out.println("expect stages=2 virtual=" + VIRTUAL + " platform=" + PLATFORM);
     }
 
-    private static void stage(int told) {
+    private static void stage(int told) throws InterruptedException {
         long before = Agent.call("enters", CONTENDED);
         List<Thread> threads = new ArrayList<>();
         synchronized (CONTENDED) {
@@ -36,7 +36,7 @@ final class VirtualContended {
             threads.forEach(thread -> Await.state(thread, Thread.State.BLOCKED));
             Await.until("all to be told", () -> Agent.call("enters", CONTENDED) == before + told);
         }
-        join(threads);
+        Await.join(threads);
     }
 
     private static void enter() {
@@ -45,24 +45,10 @@ final class VirtualContended {
         }
     }
 
-    private static void waitAndSleep() {
-        try {
-            synchronized (WAITED) {
-                WAITED.wait(30);
-            }
-            Thread.sleep(20);
-        } catch (InterruptedException interrupted) {
-            throw new IllegalStateException(interrupted);
+    private static void waitAndSleep() throws InterruptedException {
+        synchronized (WAITED) {
+            WAITED.wait(30);
         }
-    }
-
-    private static void join(List<Thread> threads) {
-        for (Thread thread : threads) {
-            try {
-                thread.join();
-            } catch (InterruptedException interrupted) {
-                throw new IllegalStateException(interrupted);
-            }
-        }
+        Thread.sleep(20);
     }
 }

@@ -11,22 +11,14 @@ final class VirtualMaking {
         @Override
         protected Integer childValue(Integer value) {
             IN_CONSTRUCTOR.countDown();
-            await(RELEASED);
+            Await.run(RELEASED::await);
             return value;
         }
     };
 
-    private static void await(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
     public static void main(String[] arguments) throws InterruptedException {
         for (int i = 0; i < THREADS; i++) {
-            Thread.ofPlatform().daemon().start(() -> await(new CountDownLatch(1)));
+            Thread.ofPlatform().daemon().start(() -> Await.run(new CountDownLatch(1)::await));
         }
         Thread making = Thread.ofPlatform().start(() -> {
             WAITING.set(1);

@@ -42,9 +42,7 @@ final class VirtualOwn {
             Agent.call("resume parked");
         }
         over = true;
-        for (Thread thread : List.of(spinning, parked, blocked)) {
-            thread.join();
-        }
+        Await.join(spinning, parked, blocked);
 
         // Each gets its own time, whatever other threads have used the carriers.
         List<Thread> threads = new ArrayList<>();
@@ -56,9 +54,7 @@ final class VirtualOwn {
                 }
             }));
         }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         System.out.println("expect cpu=" + consumed);
     }
 

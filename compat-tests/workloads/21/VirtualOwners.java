@@ -27,7 +27,7 @@ final class VirtualOwners {
         Thread waits = virtual("waits", () -> {
             synchronized (WAITED) {
                 Agent.call("here waits");
-                pause(WAITED);
+                Await.run(WAITED::wait);
             }
         });
         Await.state(pinned, Thread.State.WAITING);
@@ -68,14 +68,6 @@ final class VirtualOwners {
     private static void park() {
         while (!over) {
             LockSupport.park();
-        }
-    }
-
-    private static void pause(Object monitor) {
-        try {
-            monitor.wait();
-        } catch (InterruptedException interrupted) {
-            throw new IllegalStateException(interrupted);
         }
     }
 

@@ -63,9 +63,7 @@ final class VirtualProfiled {
         for (int i = 0; i < Integer.parseInt(arguments[0]); i++) {
             threads.add(Thread.ofVirtual().name("computing-" + i).start(() -> compute(millis)));
         }
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         long after = consumed();
         System.out.println("expect meanwhile=" + (after - before) + " consumed=" + after);
         System.out.println("done");

@@ -28,9 +28,7 @@ final class VirtualStarts {
             Await.until("threads to go on", () -> STARTED.get() > before);
         }
         over = true;
-        for (Thread starter : starters) {
-            starter.join();
-        }
+        Await.join(starters);
         System.out.println("expect rounds=" + rounds);
     }
 
@@ -38,11 +36,7 @@ final class VirtualStarts {
         while (!over) {
             Thread thread = Thread.ofVirtual().unstarted(STARTED::incrementAndGet);
             thread.start();
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
+            Await.run(thread::join);
         }
     }
 }

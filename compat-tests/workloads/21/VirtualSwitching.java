@@ -19,9 +19,7 @@ final class VirtualSwitching {
             Agent.call("disable 1+3");
         }
         stop = true;
-        for (Thread thread : threads) {
-            thread.join();
-        }
+        Await.join(threads);
         System.out.println("expect rounds=" + ROUNDS);
     }
 
