@@ -58,7 +58,7 @@ cases![
     top_shows_the_hottest_method,
     heap_dump_has_the_objects_of_the_program.on_every_gc(),
     heap_prints_why_there_is_no_dump.only(17),
-    record_dumps_the_heap_at_the_end_of_the_program.on_every_gc(),
+    record_dumps_the_heap_at_the_end_of_the_program.on(&[Gc::G1, Gc::Z]),
     record_dumps_the_heap_of_a_program_that_is_ended,
     record_dumps_the_heap_of_a_jvm_that_continues,
     record_reports_a_jvm_that_ends_before_its_heap_dump.only(17),

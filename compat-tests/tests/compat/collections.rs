@@ -114,7 +114,7 @@ fn take_their_time(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Returns the duration of the churn: a minute with the variable `JVMPI_LONG`.
 fn churning_time() -> Duration {
-    Duration::from_secs(if std::env::var_os("JVMPI_LONG").is_some() { 60 } else { 3 })
+    Duration::from_secs(if std::env::var_os("JVMPI_LONG").is_some() { 60 } else { 2 })
 }
 
 /// Four threads allocate, others come and go, classes are unloaded: every event keeps the rules. The agent holds its
@@ -132,7 +132,7 @@ fn churn_with_all_events(vm: &Vm<'_>) -> Result<(), String> {
 /// Heap walks and collections compete to find dead objects: all are reported, and classes are unloaded. (JDK 11
 /// reports dead objects in the pause.)
 fn dumps_take_no_deaths_away(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Churn")?.argument("3000").argument("dumps");
+    let java = vm.java("Churn")?.argument("1000").argument("dumps");
     let outcome = checked(java, "")?;
     let end = outcome.expects.one("expect")?;
     ensure!(end.int("dumps")? > 0, "{end}");

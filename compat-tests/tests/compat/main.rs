@@ -57,6 +57,9 @@ mod traces;
 
 use list::cases;
 
+/// The end of the names of cases that run beside spinning processes.
+const UNDER_LOAD: &str = "_under_load";
+
 /// A JVM that cases run on, or would if it were there.
 #[derive(Clone)]
 struct Place {
@@ -86,19 +89,21 @@ fn main() -> ExitCode {
     let landing = env::var(jdk::LANDING).ok();
     let landing = landing.map(|commit| Landing::of(jdk::usual().map(|jdk| jdk.feature), &commit));
     let mut trials = Vec::new();
-    for place in &places {
-        let with_gc = places.iter().filter(|other| other.gc == place.gc && other.jdk.is_ok());
-        let jdks: Vec<u32> = with_gc.map(|other| other.feature).collect();
-        let wants = |case: &Case<'_>| match landing {
-            Some(landing) => landing.wants(case, place.feature, place.gc, &jdks),
-            None => case.is_for(place.feature, place.gc),
-        };
-        for (topic, cases) in topics() {
-            for case in cases.into_iter().filter(wants) {
-                trials.push(trial(topic, case, place.clone(), &compiler));
+    for (topic, cases) in topics() {
+        for place in &places {
+            let with_gc = places.iter().filter(|other| other.gc == place.gc && other.jdk.is_ok());
+            let jdks: Vec<u32> = with_gc.map(|other| other.feature).collect();
+            let wants = |case: &&Case<'_>| match landing {
+                Some(landing) => landing.wants(case, place.feature, place.gc, &jdks),
+                None => case.is_for(place.feature, place.gc),
+            };
+            for case in cases.iter().filter(wants) {
+                trials.push(trial(topic, *case, place.clone(), &compiler));
             }
         }
     }
+    // All cases beside them are slow: the spinning processes end early.
+    trials.sort_by_key(|trial| !trial.name().ends_with(UNDER_LOAD));
     // If what every case needs does not compile, that is better said once.
     let runs = !arguments.list && trials.iter().any(|trial| !trial.has_ignored_flag());
     if runs {
@@ -196,7 +201,7 @@ fn missing(feature: u32) -> Vec<Place> {
 
 /// Returns the case as a test; ignored, with the reason before its name, if it cannot run here.
 fn trial(topic: &str, case: Case<'static>, place: Place, compiler: &Result<u32, String>) -> Trial {
-    let load = if case.is_under_load() { "_under_load" } else { "" };
+    let load = if case.is_under_load() { UNDER_LOAD } else { "" };
     let name = format!("jdk{}/{}/{topic}/{}{load}", place.name, place.gc.name(), case.name);
     let jdk = place.jdk.and_then(|jdk| match compiler {
         Ok(_) if let Some(reason) = emulation::prevents(topic, case.name) => Err(reason.to_owned()),

@@ -619,5 +619,5 @@ fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
 fn rewritten_while_virtual_threads_are_mounted(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java_for(21, "VirtualSwitching")?.agent("traces", "")?;
     let outcome = java.settings("virtual=own").run()?;
-    equal("rounds", outcome.expects.one("expect")?.int("rounds")?, 10)
+    equal("rounds", outcome.expects.one("expect")?.int("rounds")?, 5)
 }

@@ -13,7 +13,7 @@ use crate::cases;
 cases![
     every_way_to_allocate.on_every_gc().on_every_jdk(),
     every_way_to_allocate.under_load_on(&[11]),
-    strings_by_invokedynamic.on_every_gc().since(21),
+    strings_by_invokedynamic.on(&[Gc::G1, Gc::Z]).since(21),
     enabled_late.on_every_gc(),
     enabled_in_a_running_vm.on(&[Gc::G1, Gc::Serial, Gc::Z]).on_every_jdk(),
     beside_another_profiler,

@@ -15,7 +15,7 @@ cases![
     calls_counted_as_in_c,
     requests,
     threads,
-    collections.on_every_gc(),
+    collections.on(&[Gc::G1, Gc::Z]),
     a_panic_in_an_event,
 ];
 

@@ -58,8 +58,8 @@ fn finds_the_hot_methods(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Samplers suspend each other, too, in whatever they are doing.
 fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
-    for (samplers, settings) in [(4, "suspend=jvmti"), (8, "")] {
-        let mut java = vm.java("Crowd")?.argument("700").settings(settings);
+    for (samplers, settings) in [(3, "suspend=jvmti"), (6, "")] {
+        let mut java = vm.java("Crowd")?.argument("400").settings(settings);
         let report = |number| vm.file(&format!("samples-{number}.txt"));
         for number in 0..samplers {
             let (agent, report) = (build::agent_copy("sampler", number)?, report(number));

@@ -3,7 +3,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /** Virtual threads are mounted and unmounted all the time, while what code reports is switched on and off. */
 final class VirtualSwitching {
     private static final int THREADS = 4;
-    private static final int ROUNDS = 10;
+    private static final int ROUNDS = 5;
     private static final AtomicLong yields = new AtomicLong();
     private static volatile boolean stop;
 
