@@ -11,19 +11,19 @@ macro_rules! with_return_address {
     ($(#[$attribute:meta])* $visibility:vis fn $name:ident($a:ident: $A:ty, $b:ident: $B:ty) -> $R:ty => $body:path;) => {
         $crate::with_return_address! {
             @define $(#[$attribute])* $visibility fn $name($a: $A, $b: $B) -> $R => $body,
-            "rdx", "x2", "push dword ptr [esp + 12]\npush dword ptr [esp + 12]", 12
+            $crate::argument_register!(3), "x2", "push dword ptr [esp + 12]\npush dword ptr [esp + 12]", 12
         }
     };
     ($(#[$attribute:meta])* $visibility:vis fn $name:ident($a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty) -> $R:ty => $body:path;) => {
         $crate::with_return_address! {
             @define $(#[$attribute])* $visibility fn $name($a: $A, $b: $B, $c: $C) -> $R => $body,
-            "rcx", "x3", "push dword ptr [esp + 16]\npush dword ptr [esp + 16]\npush dword ptr [esp + 16]", 16
+            $crate::argument_register!(4), "x3", "push dword ptr [esp + 16]\npush dword ptr [esp + 16]\npush dword ptr [esp + 16]", 16
         }
     };
     // The registers are those of the next argument. On i386 all arguments are on the stack, which has no space for
     // one more, so they are pushed again: `$bytes` including the return address.
     (@define $(#[$attribute:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),*) -> $R:ty => $body:path,
-     $x86_64:literal, $aarch64:literal, $x86:literal, $bytes:literal) => {
+     $x86_64:expr, $aarch64:literal, $x86:literal, $bytes:literal) => {
         $(#[$attribute])*
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]

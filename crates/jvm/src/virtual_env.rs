@@ -52,24 +52,16 @@ const _: () = assert!(!IS_AVAILABLE || offset_of!(Memory, carrier) == 8, "the co
 /// Generates the code of all functions from one template, in which `jvmpi_place` is the table offset in bytes.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! functions {
-    ($($instruction:literal),*) => {
+    ($($instruction:expr),*) => {
         std::arch::global_asm!(
-            ".pushsection .text.jvmpi_virtual_env,\"ax\",@progbits",
-            ".p2align 4",
-            ".globl jvmpi_virtual_env",
-            ".hidden jvmpi_virtual_env",
-            ".type jvmpi_virtual_env, @function",
-            "jvmpi_virtual_env:",
-            ".cfi_startproc",
+            crate::code_begins!("jvmpi_virtual_env", ".p2align 4"),
             ".set jvmpi_place, 0",
             ".rept {functions}",
             ".p2align 4",
             $($instruction,)*
             ".set jvmpi_place, jvmpi_place + 8",
             ".endr",
-            ".cfi_endproc",
-            ".size jvmpi_virtual_env, . - jvmpi_virtual_env",
-            ".popsection",
+            crate::code_ends!("jvmpi_virtual_env"),
             functions = const FUNCTIONS,
         );
     };
@@ -77,8 +69,14 @@ macro_rules! functions {
 
 #[cfg(target_arch = "x86_64")]
 functions!(
-    "mov rdi, qword ptr [rdi + 8]",
-    "mov r11, qword ptr [rdi]",
+    concat!(
+        "mov ",
+        crate::argument_register!(1),
+        ", qword ptr [",
+        crate::argument_register!(1),
+        " + 8]"
+    ),
+    concat!("mov r11, qword ptr [", crate::argument_register!(1), "]"),
     "jmp qword ptr [r11 + jvmpi_place]"
 );
 

@@ -51,7 +51,7 @@ pub unsafe fn pending(text: *const c_char) -> Result<Option<Pending>, String> {
     let (name, options) = file_and_options(text);
     let options = options.and_then(|options| CString::new(options).ok());
     let may_copy = jvmpi_settings::get().execstack == ExecStack::Copy;
-    let library = open(names::of_system(name), may_copy).map_err(|error| error.to_string())?;
+    let library = open(&names::of_system(name), may_copy).map_err(|error| error.to_string())?;
     match &options {
         Some(options) => {
             let options = without_secret(&options.to_string_lossy());
@@ -86,7 +86,8 @@ fn find(name: &OsStr) -> Result<PathBuf, LibraryError> {
     let own = dynamic_loader::this_library();
     let search: Vec<PathBuf> = directories
         .iter()
-        .flat_map(|list| std::env::split_paths(names::of_system(list.to_bytes())))
+        .map(|list| names::of_system(list.to_bytes()))
+        .flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>())
         // That would be the working directory, where anybody may have put a library.
         .filter(|directory| !directory.as_os_str().is_empty())
         .chain(own.and_then(|own| own.path.parent().map(PathBuf::from)))
@@ -105,7 +106,7 @@ pub fn check_xrun_libraries() -> Result<(), String> {
         let Some(agent) = option.to_bytes().strip_prefix(b"-Xrun") else { continue };
         let (name, options) = file_and_options(agent);
         // The JVM loads the file itself.
-        match open(names::of_system(name), false) {
+        match open(&names::of_system(name), false) {
             Ok(library) => {
                 let options = String::from_utf8_lossy(options.unwrap_or_default());
                 let settings = get_env::settings_of(&library.path, &options);

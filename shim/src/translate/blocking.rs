@@ -9,6 +9,7 @@ use crate::threads;
 use jni_sys::{JNI_OK, JNIEnv, JNINativeMethod, jclass, jint, jlong, jobject};
 use jvm::boundary::guard;
 use jvm::lock::Memo;
+use jvm::platform::dynamic_loader::imported_by;
 use jvm::{Jni, internals, symbols};
 use jvmpi_settings::Park;
 use std::ffi::{CStr, c_void};
@@ -65,6 +66,8 @@ pub fn is_known() -> bool {
 /// Returns the replacement for this native function, if it is one of these. Functions are recognized by
 /// address, because the VM binds them before it can be asked for the methods' names.
 pub fn instead_of(function: *mut c_void) -> Option<*mut c_void> {
+    // SAFETY: the VM binds a native to code.
+    let function = unsafe { imported_by(function) };
     if SLEEP.get()?.as_ref().is_some_and(|sleep| function == sleep.function as *mut c_void) {
         SLEEP_IS_BOUND.store(true, Ordering::Relaxed);
         Some(sleep as *mut c_void)

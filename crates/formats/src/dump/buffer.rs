@@ -1,8 +1,7 @@
-//! Memory that grows without being moved or copied. Address space is mapped once; its pages become memory when they are
-//! written to. A buffer whose size is known is simply allocated.
+//! Memory that grows without being moved or copied. Address space is reserved once; its pages become memory as the buffer
+//! grows. A buffer whose size is known is simply allocated.
 
-use crate::platform::{advise_large_pages, available};
-use memmap2::{MmapMut, MmapOptions};
+use crate::platform::{Reserved, available};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -41,7 +40,7 @@ pub struct Buffer {
 
 /// The memory of a buffer.
 enum Space {
-    Mapped(MmapMut),
+    Reserved(Reserved),
     Allocated(Box<[u8]>),
 }
 
@@ -49,8 +48,16 @@ impl Space {
     #[inline]
     fn bytes(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map,
+            Self::Reserved(space) => space,
             Self::Allocated(block) => block,
+        }
+    }
+
+    /// Returns the bytes that it can have.
+    fn size(&self) -> usize {
+        match self {
+            Self::Reserved(space) => space.size(),
+            Self::Allocated(block) => block.len(),
         }
     }
 }
@@ -58,8 +65,8 @@ impl Space {
 impl Buffer {
     /// Returns an empty buffer.
     pub fn new() -> Result<Self, Full> {
-        let map = reserve().ok_or(Full)?;
-        Ok(Self { space: Space::Mapped(map), length: 0, granted: 0 })
+        let space = reserve().ok_or(Full)?;
+        Ok(Self { space: Space::Reserved(space), length: 0, granted: 0 })
     }
 
     /// Returns an empty buffer for at most this many bytes.
@@ -96,7 +103,7 @@ impl Buffer {
     #[cold]
     fn grow(&mut self, length: usize) -> Result<(), Full> {
         let wanted = length - self.granted;
-        let room = self.space.bytes().len() - self.granted;
+        let room = self.space.size() - self.granted;
         let is_large = length > LARGE;
         let ahead = if is_large { self.granted / 8 } else { self.granted };
         let step_of = |ahead: usize| wanted.max(ahead).min(room).next_multiple_of(STEP);
@@ -105,25 +112,27 @@ impl Buffer {
         };
         let steps = [step_of(ahead.max(STEP)), step_of(CHECKED)];
         let step = steps.into_iter().filter(|_| wanted <= room).find(fits).ok_or(Full)?;
-        if is_large && let Space::Mapped(map) = &self.space {
-            advise_large_pages(map);
+        let granted = self.granted + step;
+        if let Space::Reserved(space) = &mut self.space
+            && !space.commit(self.granted..granted, is_large)
+        {
+            return Err(Full);
         }
-        self.granted += step;
+        self.granted = granted;
         Ok(())
     }
 }
 
-/// Maps address space. No memory is behind it until it is written to.
-fn reserve() -> Option<MmapMut> {
-    let map = |size| MmapOptions::new().len(size).no_reserve_swap().map_anon().ok();
+/// Reserves address space. No memory is behind it until it is granted.
+fn reserve() -> Option<Reserved> {
     let smaller = || {
         // The process is limited: others need address space too.
         let sizes = std::iter::successors(Some(RESERVED / 2), |size| Some(size / 2));
         let mut sizes = sizes.take_while(|size| *size >= RESERVED_AT_LEAST);
-        let found = sizes.find(|size| map(*size).is_some())?;
-        map(found / 2)
+        let found = sizes.find(|size| Reserved::new(*size).is_some())?;
+        Reserved::new(found / 2)
     };
-    map(RESERVED).or_else(smaller)
+    Reserved::new(RESERVED).or_else(smaller)
 }
 
 impl Deref for Buffer {
@@ -139,7 +148,7 @@ impl DerefMut for Buffer {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         match &mut self.space {
-            Space::Mapped(map) => &mut map[..self.length],
+            Space::Reserved(space) => &mut space[..self.length],
             Space::Allocated(block) => &mut block[..self.length],
         }
     }

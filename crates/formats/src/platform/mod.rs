@@ -2,6 +2,10 @@
 
 #[cfg(unix)]
 mod linux;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(unix)]
 pub use linux::*;
+#[cfg(windows)]
+pub use windows::*;

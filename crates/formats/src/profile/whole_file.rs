@@ -1,6 +1,6 @@
 //! A file that has its name only while it is whole.
 
-use crate::planted::{find, for_the_owner, open_to_read, open_to_write};
+use crate::planted::{create_anew, find, open_to_read, open_to_write};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -69,7 +69,7 @@ impl WholeFile {
     /// Returns the error of the file system.
     pub fn create(&self) -> io::Result<File> {
         match &self.place {
-            Place::Part(part) => new_file(part),
+            Place::Part(part) => create_anew(part),
             Place::Other(found) => open_to_write(found, true),
         }
     }
@@ -85,7 +85,7 @@ impl WholeFile {
         let is_file = |found: &File| found.metadata().is_ok_and(|there| there.is_file());
         let whole = whole.filter(is_file).ok_or(io::ErrorKind::NotFound)?;
         let mut whole = open_to_read(&whole)?;
-        let mut file = new_file(part)?;
+        let mut file = create_anew(part)?;
         io::copy(&mut whole, &mut file)?;
         Ok(file)
     }
@@ -124,16 +124,6 @@ impl WholeFile {
             let _ = fs::remove_file(part);
         }
     }
-}
-
-/// Creates a file that only its owner can access. A file of this name, such as an unfinished one, is removed; a link
-/// is not followed.
-fn new_file(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    for_the_owner().create_new(true).open(path)
 }
 
 #[cfg(test)]

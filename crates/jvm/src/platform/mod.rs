@@ -9,12 +9,18 @@ mod linux;
 pub mod model;
 #[cfg(not(feature = "model"))]
 pub mod sync;
+#[cfg(all(test, not(feature = "model")))]
+mod tests;
 mod thread_local_macro;
 #[cfg(not(feature = "model"))]
 pub mod thread_local_word;
 mod types;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(unix)]
 pub use linux::*;
 #[cfg(feature = "model")]
 pub use model::{futex, membarrier, os_thread, sync, thread_local_word};
+#[cfg(windows)]
+pub use windows::*;

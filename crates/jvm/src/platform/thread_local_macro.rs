@@ -6,6 +6,8 @@
 //!
 //! The loader of musl reserves none, and refuses such a library in a running program. There it is a normal thread-local
 //! variable. The loader of musl allocates these when it loads the library, so a signal handler may read them.
+//!
+//! Windows has slots for such pointers (`windows::thread_local_slot`).
 
 /// Declares a thread-local pointer.
 ///
@@ -15,8 +17,23 @@
 #[macro_export]
 macro_rules! thread_local_word {
     ($symbol:literal) => {
+        #[cfg(windows)]
+        mod storage {
+            static SLOT: $crate::platform::thread_local_slot::Slot =
+                $crate::platform::thread_local_slot::Slot::new();
+
+            #[inline(always)]
+            pub fn get() -> *const () {
+                SLOT.get()
+            }
+
+            pub fn set(pointer: *const ()) {
+                SLOT.set(pointer);
+            }
+        }
+
         #[cfg(all(
-            not(target_env = "musl"),
+            not(any(target_env = "musl", windows)),
             any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")
         ))]
         mod storage {
@@ -116,9 +133,12 @@ macro_rules! thread_local_word {
             }
         }
 
-        #[cfg(not(all(
-            not(target_env = "musl"),
-            any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")
+        #[cfg(not(any(
+            windows,
+            all(
+                not(target_env = "musl"),
+                any(target_arch = "x86_64", target_arch = "x86", target_arch = "aarch64")
+            )
         )))]
         mod storage {
             use std::cell::Cell;

@@ -153,14 +153,14 @@ fn is_libc(path: &Path) -> bool {
 }
 
 /// Returns true if the frame between a signal handler and the code that the signal stopped lies in this library:
-/// in libc on x86-64, in the kernel's vDSO on i386 and AArch64.
+/// in libc on x86-64, in the kernel's vDSO on i386 and AArch64, in ntdll on Windows.
 fn returns_from_signals(path: &Path) -> bool {
-    is_libc(path) || is_named(path, &["linux-gate.", "linux-vdso."])
+    is_libc(path) || is_named(path, &["linux-gate.", "linux-vdso.", "ntdll."])
 }
 
 /// Returns true if agents are called from this library.
 fn is_of_the_vm(path: &Path) -> bool {
-    is_libc(path) || is_named(path, &["libjvm.", "libjava.", "libjli."])
+    is_libc(path) || is_named(path, &["libjvm.", "libjava.", "libjli.", "jvm.", "java.", "jli."])
 }
 
 /// Returns the function at an address and how far into it, from the symbol table: most functions of an agent are

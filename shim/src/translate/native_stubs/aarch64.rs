@@ -3,17 +3,20 @@
 //! Eight registers hold integers and eight hold floating-point numbers. The remaining arguments are on the
 //! stack, eight bytes each.
 
-use super::{SLOTS, entered, left};
+use super::SLOTS;
 use crate::records::native_methods::TARGETS;
+use crate::translate::native_calls::{entered, left};
 use std::arch::global_asm;
-
-pub const INTEGERS: usize = 8;
-pub const FLOATS: usize = 8;
 
 pub const STUB_SIZE: usize = 8;
 // All stubs share one end.
 pub const GROUP: usize = 1;
 pub const GROUP_SIZE: usize = STUB_SIZE;
+
+/// Returns the number of words on the stack for this many arguments of each kind.
+pub fn words_on_stack(integers: usize, floats: usize) -> usize {
+    integers.saturating_sub(8) + floats.saturating_sub(8)
+}
 
 // Each stub passes its slot in w16. Between a call and the function, w16 and x17 are free.
 global_asm!(

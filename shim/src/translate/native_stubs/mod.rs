@@ -11,10 +11,9 @@
 #[cfg_attr(target_arch = "x86", path = "x86.rs")]
 mod machine;
 
-use super::native_calls::{entered, left};
 use crate::records::native_methods::SLOTS;
 use jvmpi_classfile::Kind;
-use machine::{FLOATS, GROUP, GROUP_SIZE, INTEGERS, STUB_SIZE};
+use machine::{GROUP, GROUP_SIZE, STUB_SIZE, words_on_stack};
 use std::ffi::c_void;
 
 const _: () = assert!(SLOTS.is_multiple_of(GROUP), "a group is whole");
@@ -34,7 +33,7 @@ pub fn stack_words(parameters: &[Kind]) -> usize {
         let of_it = |kind: &&Kind| matches!(kind, Kind::Float | Kind::Double) == is_float;
         parameters.iter().filter(of_it).map(words).sum()
     };
-    (2 + of_kind(false)).saturating_sub(INTEGERS) + of_kind(true).saturating_sub(FLOATS)
+    words_on_stack(2 + of_kind(false), of_kind(true))
 }
 
 /// Returns the stub of a slot.

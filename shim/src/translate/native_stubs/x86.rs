@@ -1,16 +1,19 @@
 //! The stubs for x86 (System V ABI, "Parameter Passing"): all arguments are on the stack. Floating-point results
 //! are in an FPU register.
 
-use super::{SLOTS, entered, left};
+use super::SLOTS;
 use crate::records::native_methods::TARGETS;
+use crate::translate::native_calls::{entered, left};
 use std::arch::global_asm;
-
-pub const INTEGERS: usize = 0;
-pub const FLOATS: usize = 0;
 
 pub const STUB_SIZE: usize = 4;
 pub const GROUP: usize = 32;
 pub const GROUP_SIZE: usize = 144;
+
+/// Returns the number of words on the stack for this many arguments of each kind.
+pub fn words_on_stack(integers: usize, floats: usize) -> usize {
+    integers + floats
+}
 
 // Each stub passes its place in the group in cl, and the group its slot in ecx, which callers do not preserve.
 global_asm!(

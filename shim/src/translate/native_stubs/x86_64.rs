@@ -1,14 +1,13 @@
-//! The stubs for x86-64 (System V ABI, "Parameter Passing").
-//!
-//! Six registers hold integers and eight hold floating-point numbers. The remaining arguments are on the stack,
-//! eight bytes each.
+//! The stubs for x86-64. The code that reports calls depends on the calling convention.
 
-use super::{SLOTS, entered, left};
+#[cfg_attr(unix, path = "system_v.rs")]
+#[cfg_attr(windows, path = "win64.rs")]
+mod convention;
+
+use super::SLOTS;
 use crate::records::native_methods::TARGETS;
+pub use convention::words_on_stack;
 use std::arch::global_asm;
-
-pub const INTEGERS: usize = 6;
-pub const FLOATS: usize = 8;
 
 pub const STUB_SIZE: usize = 4;
 pub const GROUP: usize = 32;
@@ -17,13 +16,7 @@ pub const GROUP_SIZE: usize = 152;
 // Each stub passes its place in the group in al, and the group its slot in r11. Callers keep no value in rax and
 // r11.
 global_asm!(
-    ".pushsection .text.jvmpi_native_stubs, \"ax\", @progbits",
-    ".p2align 6",
-    ".globl jvmpi_native_stubs",
-    ".hidden jvmpi_native_stubs",
-    ".type jvmpi_native_stubs, @function",
-    "jvmpi_native_stubs:",
-    ".cfi_startproc",
+    jvm::code_begins!("jvmpi_native_stubs", ".p2align 6"),
     ".set .Ljvmpi_group, 0",
     ".rept {slots} / {group}",
     ".set .Ljvmpi_place, 0",
@@ -40,94 +33,10 @@ global_asm!(
     ".set .Ljvmpi_group, .Ljvmpi_group + 1",
     ".org jvmpi_native_stubs + {group_size} * .Ljvmpi_group, 0xcc",
     ".endr",
-    ".cfi_endproc",
-    ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
-
-    // The target of reporting stubs. Below the frame pointer lie rbx and the register arguments.
-    ".globl jvmpi_native_reporting",
-    ".hidden jvmpi_native_reporting",
-    ".type jvmpi_native_reporting, @function",
-    "jvmpi_native_reporting:",
-    ".cfi_startproc",
-    "pushq %rbp",
-    ".cfi_def_cfa_offset 16",
-    ".cfi_offset %rbp, -16",
-    "movq %rsp, %rbp",
-    ".cfi_def_cfa_register %rbp",
-    "pushq %rbx",
-    ".cfi_offset %rbx, -24",
-    "subq $120, %rsp",
-    "movq %rdi, 0(%rsp)",
-    "movq %rsi, 8(%rsp)",
-    "movq %rdx, 16(%rsp)",
-    "movq %rcx, 24(%rsp)",
-    "movq %r8, 32(%rsp)",
-    "movq %r9, 40(%rsp)",
-    "movsd %xmm0, 48(%rsp)",
-    "movsd %xmm1, 56(%rsp)",
-    "movsd %xmm2, 64(%rsp)",
-    "movsd %xmm3, 72(%rsp)",
-    "movsd %xmm4, 80(%rsp)",
-    "movsd %xmm5, 88(%rsp)",
-    "movsd %xmm6, 96(%rsp)",
-    "movsd %xmm7, 104(%rsp)",
-    "movl %r11d, %ebx",
-    "movl %r11d, %edx",
-    "callq {entered}",
-    // rax is the function. The low half of rdx is the number of words on the stack, the high half is for `left`.
-    "movq %rsp, %r10",
-    "movq %rdx, %rbx",
-    "movl %edx, %edx",
-    "leaq 1(%rdx), %rcx",
-    "andq $-2, %rcx",
-    "shlq $3, %rcx",
-    "subq %rcx, %rsp",
-    "testq %rdx, %rdx",
-    "jz 2f",
-    "1:",
-    "movq 8(%rbp, %rdx, 8), %r11",
-    "movq %r11, -8(%rsp, %rdx, 8)",
-    "decq %rdx",
-    "jnz 1b",
-    "2:",
-    "movq 0(%r10), %rdi",
-    "movq 8(%r10), %rsi",
-    "movq 16(%r10), %rdx",
-    "movq 24(%r10), %rcx",
-    "movq 32(%r10), %r8",
-    "movq 40(%r10), %r9",
-    "movsd 48(%r10), %xmm0",
-    "movsd 56(%r10), %xmm1",
-    "movsd 64(%r10), %xmm2",
-    "movsd 72(%r10), %xmm3",
-    "movsd 80(%r10), %xmm4",
-    "movsd 88(%r10), %xmm5",
-    "movsd 96(%r10), %xmm6",
-    "movsd 104(%r10), %xmm7",
-    "callq *%rax",
-    "leaq -128(%rbp), %rsp",
-    "movq %rax, 16(%rsp)",
-    "movsd %xmm0, 24(%rsp)",
-    "movq 0(%rsp), %rdi",
-    "movq 8(%rsp), %rsi",
-    "shrq $32, %rbx",
-    "movl %ebx, %edx",
-    "callq {left}",
-    "movq 16(%rsp), %rax",
-    "movsd 24(%rsp), %xmm0",
-    "addq $120, %rsp",
-    "popq %rbx",
-    "popq %rbp",
-    ".cfi_def_cfa %rsp, 8",
-    "retq",
-    ".cfi_endproc",
-    ".size jvmpi_native_reporting, . - jvmpi_native_reporting",
-    ".popsection",
+    jvm::code_ends!("jvmpi_native_stubs"),
     slots = const SLOTS,
     group = const GROUP,
     group_size = const GROUP_SIZE,
     targets = sym TARGETS,
-    entered = sym entered,
-    left = sym left,
     options(att_syntax)
 );

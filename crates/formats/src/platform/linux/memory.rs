@@ -1,14 +1,49 @@
-//! The memory that the system can still give. Threads are stopped meanwhile, so nothing here allocates.
+//! The memory that the system can still give, and address space for a buffer. Threads are stopped meanwhile, so nothing here allocates.
 
-use memmap2::{Advice, MmapMut};
+use memmap2::{Advice, MmapMut, MmapOptions};
 use std::fs::File;
 use std::io::Read;
+use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::FromRawFd;
 
-/// Asks for large pages.
-pub fn advise_large_pages(map: &MmapMut) {
-    // That the advice is not taken does no harm.
-    _ = map.advise(Advice::HugePage);
+/// Address space. Its pages become memory when they are written to, and are zero at first.
+pub struct Reserved(MmapMut);
+
+impl Reserved {
+    /// Reserves this many bytes; None if there is no such space.
+    pub fn new(bytes: usize) -> Option<Self> {
+        MmapOptions::new().len(bytes).no_reserve_swap().map_anon().ok().map(Self)
+    }
+
+    /// Returns the bytes of the address space.
+    pub fn size(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Prepares to use these bytes, in large pages if the buffer `is_large`. Returns true, as pages need nothing else.
+    pub fn commit(&mut self, _bytes: Range<usize>, is_large: bool) -> bool {
+        if is_large {
+            // That the advice is not taken does no harm.
+            _ = self.0.advise(Advice::HugePage);
+        }
+        true
+    }
+}
+
+impl Deref for Reserved {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl DerefMut for Reserved {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
 }
 
 /// Returns the bytes of memory that the system can still give without taking any from programs; None if they are

@@ -5,4 +5,4 @@ pub mod local_time;
 mod memory;
 pub mod planted;
 
-pub use memory::{advise_large_pages, available};
+pub use memory::{Reserved, available};

@@ -78,6 +78,19 @@ pub fn for_the_owner() -> OpenOptions {
     options
 }
 
+/// Creates a file that only its owner can access. A file of this name, such as an unfinished one, is removed; a link
+/// is not followed.
+///
+/// # Errors
+/// Returns the error of the file system.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for_the_owner().create_new(true).open(path)
+}
+
 /// Opens a file that [`find`] has found, for reading.
 ///
 /// # Errors

@@ -73,6 +73,14 @@ unsafe fn symbol(
     })
 }
 
+/// Returns the function: the address of an imported function is its own.
+///
+/// # Safety
+/// None is needed.
+pub unsafe fn imported_by(function: *mut c_void) -> *mut c_void {
+    function
+}
+
 /// Returns the library that contains this code.
 pub fn this_library() -> Option<LoadedLibrary> {
     library_of(this_library as *const () as usize)

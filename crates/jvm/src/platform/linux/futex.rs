@@ -34,32 +34,3 @@ fn wake_at_most(word: &AtomicU32, count: i32) {
 
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::Ordering;
-    use std::thread;
-    use std::time::{Duration, Instant};
-
-    #[test]
-    fn a_wait_ends_when_the_word_is_woken_and_only_its_time_otherwise() {
-        let word = AtomicU32::new(0);
-        let began = Instant::now();
-        assert!(wait(&word, 1, None));
-        assert!(!wait(&word, 0, Some(2_000_000)));
-        assert!(began.elapsed() >= Duration::from_millis(2));
-
-        thread::scope(|scope| {
-            let waiter = scope.spawn(|| {
-                while word.load(Ordering::SeqCst) == 0 {
-                    wait(&word, 0, None);
-                }
-            });
-            word.store(1, Ordering::SeqCst);
-            // The thread may reach this only later; then it does not wait.
-            wake(&word);
-            waiter.join().unwrap();
-        });
-    }
-}

@@ -9,6 +9,7 @@ pub mod dynamic_loader;
 #[cfg(not(feature = "model"))]
 pub mod futex;
 pub mod guard_pages;
+mod machine_code;
 #[cfg(not(feature = "model"))]
 pub mod membarrier;
 pub mod names;

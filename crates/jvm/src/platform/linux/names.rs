@@ -1,5 +1,6 @@
 //! Names of files in C strings.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -8,8 +9,8 @@ pub const SHIM: &str = "libjvmpi.so";
 pub const LOADED_SHIM: &str = "libjvmpi.so.1";
 
 /// Returns a string that the VM has passed, in the encoding of the system.
-pub fn of_system(text: &[u8]) -> &OsStr {
-    OsStr::from_bytes(text)
+pub fn of_system(text: &[u8]) -> Cow<'_, OsStr> {
+    Cow::Borrowed(OsStr::from_bytes(text))
 }
 
 /// Splits `file:options`. The options are None without a colon.

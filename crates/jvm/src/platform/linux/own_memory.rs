@@ -10,18 +10,3 @@ pub fn read(address: usize, bytes: &mut [u8]) -> bool {
     File::open("/proc/self/mem")
         .is_ok_and(|memory| memory.read_exact_at(bytes, address as u64).is_ok())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_mapped_memory_is_read() {
-        let there = [1_u8, 2, 3];
-        let mut bytes = [0; 3];
-        assert!(read(there.as_ptr().expose_provenance(), &mut bytes));
-        assert_eq!(bytes, there);
-        assert!(!read(0, &mut bytes));
-        assert!(!read(usize::MAX, &mut bytes));
-    }
-}
