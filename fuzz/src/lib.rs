@@ -16,7 +16,7 @@ use jvmpi_formats::profile::{
 };
 use jvmpi_layers::trace::{Trace, for_tests, statistics};
 use jvmpi_settings::Options;
-use jvmpi_settings::library::{contents_of, linkage_of};
+use jvmpi_settings::library::{contents_of, linkage_of, pe};
 use std::io;
 use std::path::Path;
 
@@ -178,6 +178,7 @@ pub fn library(bytes: &[u8]) {
     let path = Path::new("libfuzz.so");
     let _ = contents_of(path, &library);
     let _ = linkage_of(path, &library);
+    let _ = pe::examine(path, bytes);
 }
 
 /// `JVMPI_OPTIONS`, a configuration file and the options of an agent, with a zero between them. A refusal has one

@@ -22,6 +22,7 @@ mod config_file;
 mod error;
 pub mod library;
 mod patterns;
+mod platform;
 mod section;
 mod setting;
 mod settings;

@@ -1,7 +1,7 @@
 //! Reads the contents of an agent's library.
 
 use super::file::{Bounded, read_file};
-use super::{Instead, LibraryError, Machine, Native, examine_bytes, without_executable_stack};
+use super::{Instead, LibraryError, Machine, Native, examine_elf_file, without_executable_stack};
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use object::elf;
 use object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -78,7 +78,7 @@ pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
 /// The errors of [`examine`](super::examine).
 pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
     let data = Bounded(data);
-    let refused = match examine_bytes(path, data) {
+    let refused = match examine_elf_file(path, data) {
         Ok(()) => None,
         Err(error @ LibraryError::NoOnLoad { instead: Instead::Jni, .. }) => Some(error),
         Err(error) => return Err(error),

@@ -1,6 +1,8 @@
 //! The errors that reject an agent library.
 
 use super::machine::Machine;
+use crate::platform::{EXAMPLE, FOR_I386, SEARCH_PATH, SHIM};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -18,10 +20,6 @@ pub enum Instead {
     /// No similar function.
     Nothing,
 }
-
-/// The alternative for an agent built for i386, as most agents of JVMPI's time were.
-const JVM_FOR_I386: &str = ", or use a JVM for i386 (Debian's openjdk-17-jre-headless:i386) with the \
-                            libjvmpi.so for it (jvmpi_*_i386.deb)";
 
 /// The text in the message of glibc that refuses a library which wants an executable stack.
 pub const EXECUTABLE_STACK: &str = "cannot enable executable stack";
@@ -54,7 +52,12 @@ pub enum LibraryError {
         /// The file.
         path: PathBuf,
     },
-    /// The file violates the ELF format.
+    /// The file is not one of Windows.
+    NotPe {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file violates the ELF or PE format.
     Damaged {
         /// The file.
         path: PathBuf,
@@ -93,7 +96,7 @@ pub enum LibraryError {
 
 /// Splits `libNAME,OPTIONS.so` into the name and the options.
 fn colon_forgotten(file_name: &str) -> Option<(&str, &str)> {
-    let text = file_name.strip_prefix("lib")?.strip_suffix(".so")?;
+    let text = file_name.strip_prefix(DLL_PREFIX)?.strip_suffix(DLL_SUFFIX)?;
     text.split_once([',', '=']).filter(|(name, _)| !name.is_empty())
 }
 
@@ -112,8 +115,8 @@ impl fmt::Display for LibraryError {
                     .map(|(name, options)| format!("; options follow a colon: {name}:{options}"));
                 format!(
                     "{} is not in any of {searched}nor where the dynamic loader looks: add its \
-                     directory to LD_LIBRARY_PATH, or give its path as in \
-                     -agentpath:libjvmpi.so=/path/to/{0}{}",
+                     directory to {SEARCH_PATH}, or give its path as in \
+                     -agentpath:{SHIM}={EXAMPLE}{0}{}",
                     file_name.display(),
                     options.unwrap_or_default()
                 )
@@ -125,15 +128,18 @@ impl fmt::Display for LibraryError {
                 "{} is not an ELF file: give the agent's shared library for Linux",
                 path.display()
             ),
+            Self::NotPe { path } => {
+                format!("{} is not a PE file: give the agent's DLL for Windows", path.display())
+            }
             Self::Damaged { path, what } => {
                 format!("{} is damaged ({what}): install or build it anew", path.display())
             }
             Self::Foreign { path, machine } => format!(
-                "{} is a {machine} library but libjvmpi.so and its JVM are {}: rebuild the agent for {}{}",
+                "{} is a {machine} library but {SHIM} and its JVM are {}: rebuild the agent for {}{}",
                 path.display(),
                 Machine::THIS,
                 Machine::THIS.architecture(),
-                if *machine == Machine::I386 { JVM_FOR_I386 } else { "" }
+                if *machine == Machine::I386 { FOR_I386 } else { "" }
             ),
             Self::NotShared { path, what } => format!(
                 "{} is {what}, not a shared library: link the agent with -shared",
@@ -151,7 +157,7 @@ impl fmt::Display for LibraryError {
             ),
             Self::NoOnLoad { path, instead: Instead::Jni } => format!(
                 "{} exports functions of JNI but no JVM_OnLoad: if it asks for JVMPI by GetEnv, start the program \
-                 with -agentpath:libjvmpi.so alone, and let the program load it",
+                 with -agentpath:{SHIM} alone, and let the program load it",
                 path.display()
             ),
             Self::NoOnLoad { path, instead: Instead::Nothing } => format!(

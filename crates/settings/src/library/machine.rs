@@ -1,8 +1,9 @@
 //! The machines that libraries are built for.
 
-use object::Endianness;
 use object::elf;
+use object::pe;
 use object::read::elf::FileHeader;
+use object::{Endianness, LittleEndian};
 use std::fmt;
 
 /// A machine that a library was built for: the architecture, its word size and its byte order.
@@ -41,6 +42,18 @@ impl Machine {
 
     /// The machine of most agents of JVMPI's time.
     pub(super) const I386: Self = Self { bits: 32, big_endian: false, architecture: elf::EM_386 };
+
+    pub(super) fn of_pe(header: &pe::ImageFileHeader, is_64: bool) -> Self {
+        let architecture = match header.machine.get(LittleEndian) {
+            pe::IMAGE_FILE_MACHINE_I386 => elf::EM_386,
+            pe::IMAGE_FILE_MACHINE_AMD64 => elf::EM_X86_64,
+            pe::IMAGE_FILE_MACHINE_ARM64 => elf::EM_AARCH64,
+            pe::IMAGE_FILE_MACHINE_ARMNT => elf::EM_ARM,
+            pe::IMAGE_FILE_MACHINE_IA64 => elf::EM_IA_64,
+            pe::Machine(other) => elf::Machine(other),
+        };
+        Self { bits: if is_64 { 64 } else { 32 }, big_endian: false, architecture }
+    }
 
     pub(super) fn of<Elf: FileHeader<Endian = Endianness>>(
         header: object::Result<&Elf>,

@@ -6,13 +6,16 @@ mod contents;
 mod error;
 mod file;
 mod machine;
+pub mod pe;
 mod stack;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+use crate::platform;
 pub use contents::{Contents, Linkage, contents, contents_of, linkage, linkage_of};
 pub use error::{EXECUTABLE_STACK, Instead, LibraryError};
-use file::{Bounded, read_file};
+pub(crate) use file::Bounded;
+use file::read_file;
 pub use machine::Machine;
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -33,10 +36,10 @@ pub const ON_LOAD: [&str; 2] = ["JVM_OnLoad", "jvmpi_OnLoad"];
 /// # Errors
 /// Returns any variant except [`LibraryError::NotFound`] and [`LibraryError::Unloadable`].
 pub fn examine(path: &Path) -> Result<(), LibraryError> {
-    examine_bytes(path, Bounded(&read_file(path)?))
+    platform::examine_bytes(path, Bounded(&read_file(path)?))
 }
 
-fn examine_bytes(path: &Path, data: Bounded<'_>) -> Result<(), LibraryError> {
+pub(crate) fn examine_elf_file(path: &Path, data: Bounded<'_>) -> Result<(), LibraryError> {
     match bits(path, data)? {
         32 => examine_elf::<FileHeader32<Endianness>>(path, data),
         _ => examine_elf::<FileHeader64<Endianness>>(path, data),
@@ -126,17 +129,29 @@ fn examine_elf<'data, Elf: FileHeader<Endian = Endianness>>(
     for symbol in symbols.iter().filter(|symbol| !symbol.is_undefined(endian)) {
         match symbols.symbol_name(endian, symbol).map_err(damaged)? {
             name if ON_LOAD.iter().any(|entry| entry.as_bytes() == name) => return Ok(()),
-            b"Agent_OnLoad" => instead = Instead::AgentOnLoad,
-            name if name.starts_with(b"_Z10JVM_OnLoad") => instead = Instead::Mangled,
-            name if instead == Instead::Nothing
-                && (name == b"JNI_OnLoad" || name.starts_with(b"Java_")) =>
-            {
-                instead = Instead::Jni;
-            }
-            _ => {}
+            name => instead = instead_of(name, instead),
         }
     }
     Err(LibraryError::NoOnLoad { path: path.into(), instead })
+}
+
+/// Returns what a library without `JVM_OnLoad` is that exports a symbol of this name, after others.
+fn instead_of(name: &[u8], before: Instead) -> Instead {
+    match name {
+        b"Agent_OnLoad" => Instead::AgentOnLoad,
+        name if [&b"_Z10JVM_OnLoad"[..], b"?JVM_OnLoad@@"]
+            .iter()
+            .any(|mangled| name.starts_with(mangled)) =>
+        {
+            Instead::Mangled
+        }
+        name if before == Instead::Nothing
+            && (name == b"JNI_OnLoad" || name.starts_with(b"Java_")) =>
+        {
+            Instead::Jni
+        }
+        _ => before,
+    }
 }
 
 /// The ELF file header of this machine's libraries.

@@ -1,0 +1,13 @@
+//! Linux: libraries in the ELF format.
+
+pub(crate) use crate::library::examine_elf_file as examine_bytes;
+
+/// The file name of the library that loads agents.
+pub const SHIM: &str = "libjvmpi.so";
+/// The environment variable with the directories that the dynamic loader searches.
+pub const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
+/// The beginning of a path, for examples.
+pub const EXAMPLE: &str = "/path/to/";
+/// The alternative for an agent built for i386, as most agents of JVMPI's time were.
+pub const FOR_I386: &str = ", or use a JVM for i386 (Debian's openjdk-17-jre-headless:i386) with the \
+                            libjvmpi.so for it (jvmpi_*_i386.deb)";
