@@ -21,7 +21,7 @@ static Class *class_of(jobjectID id)
     Class *c;
 
     pthread_mutex_lock(&methods_lock);
-    for (c = classes[(unsigned long)id / 16 % BUCKETS]; c != NULL && c->id != id; c = c->next)
+    for (c = classes[(size_t)id / 16 % BUCKETS]; c != NULL && c->id != id; c = c->next)
         ;
     pthread_mutex_unlock(&methods_lock);
     return c;
@@ -40,7 +40,7 @@ static char *letters(const JVMPI_Field *fields, jint n)
 
 static void learn_class(const JVMPI_Event *e)
 {
-    Class *c = calloc(1, sizeof *c), **bucket = &classes[(unsigned long)e->u.class_load.class_id / 16 % BUCKETS];
+    Class *c = calloc(1, sizeof *c), **bucket = &classes[(size_t)e->u.class_load.class_id / 16 % BUCKETS];
 
     c->id = e->u.class_load.class_id;
     c->name = copy_of(e->u.class_load.class_name);
@@ -142,7 +142,7 @@ static struct {
 
 static void define(jobjectID id)
 {
-    unsigned long n = (unsigned long)id / 16;
+    unsigned long n = (size_t)id / 16;
 
     pthread_mutex_lock(&methods_lock);
     if (n / 8 < sizeof defined)
@@ -153,7 +153,7 @@ static void define(jobjectID id)
 /* An object of a dump. Of Class objects, only those of classes that can be loaded are defined. */
 static void look_at_object(jobjectID id, const Class *type)
 {
-    unsigned long n = (unsigned long)id / 16;
+    unsigned long n = (size_t)id / 16;
 
     if (!has_objects || n / 8 >= sizeof defined || (type != NULL && strcmp(type->name, "java.lang.Class") == 0))
         return;

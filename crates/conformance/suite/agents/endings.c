@@ -1,7 +1,11 @@
 /*
  * endings.c - the end of the VM, in all ways: the last events, ProfilerExit, and the user's signals.
  */
+#ifdef _WIN32
+#include <windows.h>
+#else
 #include <signal.h>
+#endif
 
 #include "conform.h"
 
@@ -109,10 +113,20 @@ static void system_thread(void *argument)
     leave("endings-012");
 }
 
+/* What the user does for a dump: SIGQUIT, or Ctrl-Break. */
+static void ask_for_a_dump(void)
+{
+#ifdef _WIN32
+    GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, 0);
+#else
+    kill(getpid(), SIGQUIT);
+#endif
+}
+
 static jint called(JNIEnv *env, const char *what, jint number, jobject object)
 {
     if (strcmp(what, "signal") == 0)
-        kill(getpid(), SIGQUIT);
+        ask_for_a_dump();
     else if (strcmp(what, "dumps") == 0)
         return dumps;
     else if (strcmp(what, "resets") == 0)

@@ -9,7 +9,7 @@ static volatile int listening;
 static JNIEnv *listened;
 
 /* What was entered and not yet left on the thread that is listened to. */
-static jmethodID open[DEPTH];
+static jmethodID opened[DEPTH];
 static int depth, before_listening, entries, exits, entries2, unknown, unmatched, elsewhere, wrong_top, wrong_top_at_exit, order;
 static jmethodID last_entry;
 
@@ -70,7 +70,7 @@ static void entered(const JVMPI_Event *e)
         wrong_top += !is_on_top(e->env_id, id);
     }
     if (depth < DEPTH)
-        open[depth] = id;
+        opened[depth] = id;
     depth++;
 }
 
@@ -107,7 +107,7 @@ static void left(const JVMPI_Event *e)
         wrong_top_at_exit += !is_on_top(e->env_id, id);
     }
     depth--;
-    unmatched += depth < 0 || (depth < DEPTH && open[depth] != id);
+    unmatched += depth < 0 || (depth < DEPTH && opened[depth] != id);
     if (depth < 0)
         depth = 0;
 }

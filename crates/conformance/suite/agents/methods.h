@@ -32,7 +32,7 @@ static void learn_methods(const JVMPI_Event *e)
 
     for (i = 0; i < e->u.class_load.num_methods; i++) {
         const JVMPI_Method *from = &e->u.class_load.methods[i];
-        Method *m = malloc(sizeof *m), **bucket = &methods[(unsigned long)from->method_id / 8 % BUCKETS];
+        Method *m = malloc(sizeof *m), **bucket = &methods[(size_t)from->method_id / 8 % BUCKETS];
 
         m->id = from->method_id;
         m->class_id = e->u.class_load.class_id;
@@ -54,7 +54,7 @@ static const Method *method_of(jmethodID id)
     const Method *m;
 
     pthread_mutex_lock(&methods_lock);
-    for (m = methods[(unsigned long)id / 8 % BUCKETS]; m != NULL && m->id != id; m = m->next)
+    for (m = methods[(size_t)id / 8 % BUCKETS]; m != NULL && m->id != id; m = m->next)
         ;
     pthread_mutex_unlock(&methods_lock);
     return m;
