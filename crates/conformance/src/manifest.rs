@@ -57,8 +57,8 @@ pub struct Case {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
-    /// The JVMs: `all`, a version, a collector or both (`11`, `zgc`, `11/zgc`, `17-zero/serial`), or a version and all
-    /// later ones (`21+`).
+    /// The JVMs: `all`, a version, a collector or both (`11`, `zgc`, `11/zgc`, `17-zero/serial`), a version and all
+    /// later ones (`21+`), or those of a machine (`windows`).
     pub on: String,
     /// The kind of exception.
     pub state: Excuse,
@@ -104,10 +104,10 @@ impl Manifest {
 }
 
 impl Case {
-    /// Returns the exception for a JVM of this name, if there is one.
+    /// Returns the exception for a JVM of this name on a machine, if there is one.
     #[must_use]
-    pub fn exception(&self, jvm: &str) -> Option<&Exception> {
-        self.except.iter().find(|exception| exception.is_on(jvm))
+    pub fn exception(&self, jvm: &str, machine: &str) -> Option<&Exception> {
+        self.except.iter().find(|exception| exception.on == machine || exception.is_on(jvm))
     }
 }
 

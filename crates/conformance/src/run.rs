@@ -22,6 +22,10 @@ pub struct Place {
     pub java: PathBuf,
     /// The options that select the VM and the collector.
     pub flags: Vec<String>,
+    /// The name of its machine or operating system, as exceptions have it.
+    pub machine: &'static str,
+    /// The drive that an absolute path of this system gets in front for the JVM, for example `Z:`; else empty.
+    pub root: &'static str,
 }
 
 /// The implementation under test, and an optional layer between it and the agents.
@@ -121,8 +125,9 @@ pub fn run_one(
     place: &Place,
     implementation: &Implementation,
 ) -> BTreeMap<String, Outcome> {
-    let is_skipped =
-        |case: &Case| case.exception(&place.name).is_some_and(|known| known.state == Excuse::Skip);
+    let is_skipped = |case: &Case| {
+        case.exception(&place.name, place.machine).is_some_and(|known| known.state == Excuse::Skip)
+    };
     let said = if run.cases.iter().all(is_skipped) {
         Said::default()
     } else {
@@ -136,7 +141,7 @@ pub fn run_one(
         (_, Some(why)) => Err(why.clone()),
         _ => Err("the agent gave no verdict".to_owned()),
     };
-    let outcome = |case: &Case| match (case.exception(&place.name), verdict(case)) {
+    let outcome = |case: &Case| match (case.exception(&place.name, place.machine), verdict(case)) {
         (Some(known), _) if known.state == Excuse::Skip => {
             Outcome { state: State::Skip, reason: known.reason.clone() }
         }
@@ -198,15 +203,16 @@ fn command(
     place: &Place,
     implementation: &Implementation,
 ) -> Command {
-    let agent = compiled.agent(&run.agent);
+    let path = |path: &Path| format!("{}{}", place.root, path.display());
+    let agent = path(&compiled.agent(&run.agent));
     let mut java = Command::new(&place.java);
     // These variables would change the run or its output.
     for name in ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "JVMPI_CONFIG"] {
         java.env_remove(name);
     }
-    let mut specification = agent.display().to_string();
+    let mut specification = agent.clone();
     if let Some((library, removed)) = &implementation.between {
-        specification = format!("{}:{removed},{specification}", library.display());
+        specification = format!("{}:{removed},{specification}", path(library));
     }
     if let Some(options) = &run.options {
         specification = format!("{specification}:{options}");
@@ -214,10 +220,10 @@ fn command(
     java.env("JVMPI_OPTIONS", &run.settings)
         .args(&place.flags)
         .args(["-Xmx256m", "-XX:-CreateCoredumpOnCrash"])
-        .arg(format!("-agentpath:{}={specification}", implementation.library.display()))
-        .arg(format!("-Dconform.agent={}", agent.display()))
+        .arg(format!("-agentpath:{}={specification}", path(&implementation.library)))
+        .arg(format!("-Dconform.agent={agent}"))
         .arg("-cp")
-        .arg(compiled.workloads())
+        .arg(path(&compiled.workloads()))
         .arg(&run.workload);
     java
 }

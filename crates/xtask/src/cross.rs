@@ -86,6 +86,12 @@ fn tester(machine: &Machine, program: &OsStr) -> Result<Command, String> {
 fn compiles(machine: &Machine, program: &mut Command) -> Result<(), String> {
     program.env("CARGO_BUILD_TARGET", machine.target).env("CC", machine.compiler());
     program.env(machine.cargo_variable("LINKER"), usual_linker(machine)?);
+    if machine.is_windows()
+        && let Some(jdk) = jdk::found_for(machine).into_values().next()
+    {
+        // The tests of packages run in Wine, which the runtime for Windows brings with it.
+        program.env(machine.cargo_variable("RUNNER"), jdk.home.join("bin/wine"));
+    }
     Ok(())
 }
 
@@ -133,7 +139,7 @@ pub fn xtask(machine: &Machine, command: &str, arguments: &[String]) -> Result<(
             compiles(machine, &mut build)?;
             build.args(["build", "--quiet", "--package", "jvmpi-shim", "--profile", "checked"]);
             run(&mut build)?;
-            target_dir().join(machine.target).join("checked/libjvmpi.so")
+            target_dir().join(machine.target).join("checked").join(machine.library("jvmpi"))
         }
     };
     let this = env::current_exe().map_err(|e| format!("xtask: {e}"))?;
