@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::OnceLock;
 
 use compat_tests::jdk::{self, Jdk};
+use compat_tests::machine::Machine;
 use compat_tests::{build, text, workspace_root};
 use harness::{Case, Result, run, xtask};
 
@@ -209,7 +210,8 @@ fn one_line_each(said: &str, ends: &[String]) -> Result {
 fn programs_by_make() -> Result {
     let directory = example("embed", "programs_by_make")?;
     make(&directory)?;
-    jdk::found().values().try_for_each(|jdk| programs_work(&directory, jdk))
+    let mut jdks = harness::jdks_for(Machine::this()).into_iter();
+    jdks.try_for_each(|jdk| programs_work(&directory, &jdk))
 }
 
 fn programs_by_cmake() -> Result {

@@ -116,10 +116,15 @@ pub fn newest_jdk() -> Result<Jdk> {
     newest_jdk_for(Machine::this())
 }
 
-/// Returns the newest JDK found for the given machine.
+/// Returns the JDKs found for the given machine that need no C library of their own, oldest first.
+pub fn jdks_for(machine: &Machine) -> Vec<Jdk> {
+    let mut found = jdk::found_for(machine);
+    machine.jdks.iter().filter_map(|(feature, _)| found.remove(feature)).collect()
+}
+
+/// Returns the newest JDK of [`jdks_for`].
 pub fn newest_jdk_for(machine: &Machine) -> Result<Jdk> {
-    let newest = jdk::found_for(machine).into_values().next_back();
-    newest.ok_or_else(|| {
+    jdks_for(machine).pop().ok_or_else(|| {
         let name = machine.name;
         format!("no JDK for {name} (cargo xtask jdk --machine {name} fetches one)")
     })
