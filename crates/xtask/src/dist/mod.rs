@@ -26,6 +26,8 @@ const LARGEST: u64 = 2 << 20;
 const UNWINDER: u64 = 64 << 10;
 /// The libraries that the command contains if it is a single file, by the names with which it unpacks them.
 const EMBEDDED: [(&str, &str); 2] = [("libjvmpi.so", LIBRARY), ("libhprof.so", "lib/libhprof.so")];
+/// A Python program that packs a directory.
+const ZIP: &str = include_str!("zip.py");
 /// The public key of the signatures of releases, for minisign.
 const PUBLIC_KEY: &str = "packaging/minisign.pub";
 /// Makes sha2 use no vector instructions, which need an aligned stack.
@@ -115,6 +117,9 @@ fn without_paths() -> Result<Vec<String>, String> {
 /// Makes binaries for musl dynamic: a static library cannot be loaded by a JVM.
 const DYNAMIC: &str = "-Ctarget-feature=-crt-static";
 
+/// Keeps the time of the build out of DLLs.
+const WITHOUT_TIME: &str = "-Clink-arg=-Wl,--no-insert-timestamp";
+
 /// Returns the flags that only builds for this machine need.
 ///
 /// On i386 arguments are pushed, and unwind tables would describe the frame after each push. That would make up a fifth
@@ -123,6 +128,7 @@ fn for_machine(machine: &Machine) -> Vec<String> {
     let flags: &[&str] = match machine.name {
         "i386" => &["-Cllvm-args=-no-x86-call-frame-opt", SHA2_WITHOUT_VECTORS],
         "musl" => &[DYNAMIC],
+        "windows" => &[WITHOUT_TIME],
         _ => &[],
     };
     flags.iter().copied().map(String::from).collect()
@@ -200,7 +206,7 @@ pub fn release(arguments: &[String]) -> Result<(), String> {
     let names = made.iter().filter_map(|path| path.file_name());
     let sums = run(Command::new("sha256sum").args(names).current_dir(target_dir().join("dist")))?;
     let target = made[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let name = target.replace(".tar.gz", ".sha256");
+    let name = target.replace(".tar.gz", ".sha256").replace(".zip", ".sha256");
     let path = target_dir().join("dist").join(name);
     fs::write(&path, sums).map_err(|e| format!("{}: {e}", path.display()))?;
     println!("{}", path.display());
@@ -209,6 +215,9 @@ pub fn release(arguments: &[String]) -> Result<(), String> {
 
 impl Archives<'_> {
     fn make(&self) -> Result<Vec<PathBuf>, String> {
+        if self.build.machine.is_windows() {
+            return self.zip().map(|archive| vec![archive]);
+        }
         let files = product::files(self.build)?;
         let symbols_name = format!("{}-symbols", self.name);
         let (tree, symbols) = (self.empty(&self.name)?, self.empty(&symbols_name)?);
@@ -242,6 +251,23 @@ impl Archives<'_> {
             fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
         }
         Ok(made)
+    }
+
+    /// Builds the archive for Windows, which has the libraries and what belongs to them.
+    fn zip(&self) -> Result<PathBuf, String> {
+        let tree = self.empty(&self.name)?;
+        for file in product::dlls(self.build)? {
+            file.write(&tree)?;
+            if let Content::Library(_) = file.content {
+                run(self.build.tool("objcopy").arg("--strip-unneeded").arg(tree.join(&file.path)))?;
+            }
+        }
+        self.is_small(&tree.join("bin/jvmpi.dll"))?;
+        let archive = self.directory.join(format!("{}.zip", self.name));
+        let mut pack = Command::new("python3");
+        run(pack.args(["-c", ZIP]).args([&archive, &tree]).arg(&self.time))?;
+        fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
+        Ok(archive)
     }
 
     /// Fails if the stripped library of a release is too large.

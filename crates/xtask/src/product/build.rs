@@ -66,6 +66,13 @@ impl Build {
         })
     }
 
+    /// Compiles the libraries for Windows. Returns their directory.
+    pub fn dlls(&self) -> Result<PathBuf, String> {
+        self.machine.can_be_compiled_for()?;
+        self.cargo("build", &["jvmpi-shim", "jvmpi-hprof"], &["--lib"], &target_dir())?;
+        Ok(self.directory())
+    }
+
     /// Returns Cargo's target directory for `libjvmpi.so` with the archive. In the usual one, this build and the next
     /// one without the archive would each compile the library again.
     fn target_dir_of_shim(&self) -> PathBuf {

@@ -72,6 +72,8 @@ fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
 pub fn linker(machine: &Machine, directory: &Path) -> Result<PathBuf, String> {
     if machine.is_musl() {
         musl::linker(machine, directory)
+    } else if machine.is_windows() {
+        usual_linker(machine)
     } else {
         glibc::linker(machine, directory)
     }
@@ -96,14 +98,35 @@ pub fn files(build: &Build) -> Result<Vec<File>, String> {
     files.extend(texts.into_iter().map(|(path, text)| File { path, content: Content::Text(text) }));
     files.extend(generated(build, &made)?);
     files.extend(documentation()?);
-    let components = Components::of(build)?;
-    for (name, text) in
-        [("sbom.cdx.json", components.bill()?), ("THIRD-PARTY-LICENCES", components.licences()?)]
-    {
-        files.push(File { path: format!("{DOCUMENTATION}/{name}"), content: Content::Text(text) });
-    }
+    files.extend(components(build)?);
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// Builds and returns the files for Windows: the libraries, their import library for programs that embed them, the header
+/// and the documentation. The command is for Linux.
+pub fn dlls(build: &Build) -> Result<Vec<File>, String> {
+    let made = build.dlls()?;
+    let mut files = vec![
+        library("bin/jvmpi.dll", &made.join("jvmpi.dll")),
+        library("bin/hprof.dll", &made.join("hprof.dll")),
+        data("lib/libjvmpi.dll.a", &made.join("libjvmpi.dll.a")),
+        data("include/jvmpi.h", &workspace_root().join("jvmpi.h")),
+    ];
+    files.extend(documentation()?);
+    files.extend(components(build)?);
+    Ok(files)
+}
+
+/// Returns the list of components and their licences.
+fn components(build: &Build) -> Result<[File; 2], String> {
+    let components = Components::of(build)?;
+    let file =
+        |name, text| File { path: format!("{DOCUMENTATION}/{name}"), content: Content::Text(text) };
+    Ok([
+        file("sbom.cdx.json", components.bill()?),
+        file("THIRD-PARTY-LICENCES", components.licences()?),
+    ])
 }
 
 /// Locks the directory against other processes until this process ends.
