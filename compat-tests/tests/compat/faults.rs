@@ -8,7 +8,7 @@ use compat_tests::{build, text, workspace_root};
 
 use crate::cases;
 
-cases![faults_show_on_the_versions_of_the_page.on_every_jdk().slow()];
+cases![faults_show_on_the_versions_of_the_page.slow()];
 
 /// The texts of a run in which the fault has shown: that of the program, that of a crashed VM, and that of a program
 /// whose VM has hung.

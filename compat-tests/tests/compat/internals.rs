@@ -11,11 +11,7 @@ use compat_tests::workspace_root;
 use crate::assert::equal;
 use crate::cases;
 
-cases![
-    each_taken_away.only(25).slow(),
-    all_taken_away.on_every_jdk(),
-    transitions_stay_unknown.since(21)
-];
+cases![each_taken_away.only(25).slow(), all_taken_away.slow(), transitions_stay_unknown.since(21)];
 
 /// The program's running time: long enough for agents to ask for everything.
 const LENGTH: Duration = Duration::from_millis(800);
