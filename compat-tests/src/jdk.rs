@@ -500,8 +500,10 @@ fn add_libraries(unpacked: &Path, libraries: &Path, home: &Path) -> Result<(), S
         }
     }
     let own = home.join(LIBRARIES);
-    let (path, loader) =
-        (format!("{}:{}", text(&own)?, text(&home.join("lib"))?), own.join(LOADER));
+    let loader = own.join(LOADER);
+    // JDK 11 has its launcher's library in `jli`.
+    let folders = [own, home.join("lib"), home.join("lib/jli")];
+    let path = folders.iter().map(|folder| text(folder)).collect::<Result<Vec<_>, _>>()?.join(":");
     let programs = fs::read_dir(unpacked.join("bin")).map_err(error)?.flatten();
     let programs = programs.map(|entry| entry.path()).chain([unpacked.join("lib/jspawnhelper")]);
     for program in programs.filter(|program| Machine::this().runs(program)) {
