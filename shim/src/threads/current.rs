@@ -3,6 +3,7 @@
 use super::identity::learn_object;
 use super::internal::Internal;
 use super::{mounting, structure};
+use crate::records::agents;
 use crate::records::registry::{self, Current, known_current, own, record};
 use crate::records::thread::Thread;
 use crate::records::virtual_thread;
@@ -43,8 +44,13 @@ pub fn internally<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
 fn adopt(jni: Jni) -> Current {
     let mut thread = record(jni.env());
     if is_anothers(jni, &thread) {
+        // Agents know that one, and the VM has not reported its end: from JDK 26 on it does not while it is ending. So
+        // nothing of this thread is reported either, unless the VM reports its start.
+        let is_last =
+            thread.has_ended() || agents::all().iter().any(|agent| thread.announced.to(agent));
         registry::forget(&thread);
         thread = record(jni.env());
+        thread.ended.store(is_last, Ordering::Release);
     }
     thread.os_thread.store(os_thread(), Ordering::Relaxed);
     let current = Current::of(&thread);

@@ -4,7 +4,7 @@ use super::current::{carrier, current, internally, is_anothers};
 use super::hidden::hide;
 use super::identity::learn_object;
 use super::mounting::unmounted;
-use crate::records::registry::{self, Current, known_current, own};
+use crate::records::registry::{self, Current, own};
 use crate::records::thread::Thread;
 use crate::sync::vm_locks;
 use jni_sys::jint;
@@ -14,13 +14,12 @@ use std::sync::atomic::Ordering;
 
 /// Called when the VM reports that the current thread has started.
 pub fn started(jni: Jni) -> Current {
-    if let Some(thread) = known_current()
-        && (thread.has_ended() || is_anothers(jni, &thread))
-    {
+    let mut thread = current(jni);
+    if thread.has_ended() || is_anothers(jni, &thread) {
         registry::forget(&thread);
         own(None);
+        thread = current(jni);
     }
-    let thread = current(jni);
     if thread.object().is_none() {
         jni.frame(8, |jni| learn_object(&thread, jni, carrier(jni)));
     }
