@@ -23,10 +23,11 @@ pub fn understand(answer: &str) -> Result<(), String> {
     }
 }
 
-/// Returns true if libjvmpi.so has refused because the VM is still starting, so that it can be loaded a little later.
-pub fn is_starting(answer: &[u8]) -> bool {
-    // JNI_EDETACHED, which nothing else answers.
-    matches!(answer, b"0\n-2\n" | b"0\nreturn code: -2\n")
+/// Returns true if the library was refused because the VM is still starting, so that it can be loaded a little later.
+pub fn is_starting(answer: &str) -> bool {
+    // JNI_EDETACHED, with which nothing but libjvmpi.so answers. Some JDKs refuse before they load it.
+    matches!(answer, "0\n-2\n" | "0\nreturn code: -2\n")
+        || answer.contains("only permitted in the live phase")
 }
 
 /// Reads an answer to `dumpheap` or `Thread.dump_to_file`: a line with 0, also if there is no dump, then lines for the
@@ -59,7 +60,7 @@ mod tests {
         let refused = Err("it has refused; its standard error says why".to_owned());
         assert_eq!(understand("0\nreturn code: -1\n"), refused);
         assert_eq!(understand("0\n102\n"), refused);
-        assert!(is_starting(b"0\nreturn code: -2\n") && !is_starting(b"0\nreturn code: -1\n"));
+        assert!(is_starting("0\nreturn code: -2\n") && !is_starting("0\nreturn code: -1\n"));
         let missing = "/x.so was not loaded.\nno such file";
         let why = "/x.so was not loaded: no such file";
         assert_eq!(understand(&format!("0\n{missing}")), Err(why.into()));

@@ -84,13 +84,14 @@ pub fn load_agent(
             };
             let answer =
                 waiting.ask(process, &mut socket, &command_of("load", &arguments), MOST_ANSWER)?;
+            let answer = String::from_utf8_lossy(&answer).into_owned();
             if !is_starting(&answer) {
                 break answer;
             }
             waiting.check(process)?;
             thread::sleep(LOOK);
         };
-        understand(&String::from_utf8_lossy(&answer)).map_err(|why| {
+        understand(&answer).map_err(|why| {
             copies.keep(copies.are_loaded_by(process));
             let another = "; if another recording of it is running, end that one first";
             let another = is_again.then_some(another);
