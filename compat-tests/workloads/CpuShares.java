@@ -8,6 +8,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URL;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -224,7 +225,7 @@ public class CpuShares {
     private static long[] sampler() throws Exception {
         try (Stream<Path> tasks = Files.list(Paths.get("/proc/self/task"))) {
             for (Path task : (Iterable<Path>) tasks::iterator) {
-                if (new String(Files.readAllBytes(task.resolve("comm"))).startsWith("HPROF CPU")) {
+                if (name(task).startsWith("HPROF CPU")) {
                     long waits = Files.readAllLines(task.resolve("status")).stream()
                         .filter(line -> line.startsWith("voluntary_ctxt_switches"))
                         .mapToLong(line -> Long.parseLong(line.split("\\s+")[1])).sum();
@@ -234,5 +235,14 @@ public class CpuShares {
             }
         }
         return new long[2];
+    }
+
+    /** The name of a thread; empty if it has ended. */
+    private static String name(Path task) throws Exception {
+        try {
+            return new String(Files.readAllBytes(task.resolve("comm")));
+        } catch (NoSuchFileException e) {
+            return "";
+        }
     }
 }
