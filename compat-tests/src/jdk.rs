@@ -425,7 +425,7 @@ fn download(machine: &Machine, source: &Source, home: &Path) -> Result<(), Strin
             unpacked
         }
     };
-    if machine.is_musl() {
+    if machine.is_musl() || machine.emulator().is_some() {
         add_zlib(machine, &runtime)?;
     } else if machine.is_windows() {
         add_wine(machine, &runtime)?;
@@ -522,17 +522,18 @@ fn add_libraries(unpacked: &Path, libraries: &Path, home: &Path) -> Result<(), S
     Ok(())
 }
 
-/// Adds zlib for musl to the runtime, which expects it in the system. Debian has it for glibc only. Its archive needs
-/// two functions that musl lacks.
+/// Adds zlib to the runtime, which expects it in the system. Debian has it for glibc only. Its archive needs two functions
+/// that musl lacks.
 fn add_zlib(machine: &Machine, runtime: &Path) -> Result<(), String> {
     let directory = runtime.with_file_name("zlib");
     fs::create_dir_all(&directory)
         .and_then(|()| fs::write(directory.join("checked.c"), CHECKED_FUNCTIONS))
         .map_err(|e| format!("{}: {e}", directory.display()))?;
-    let amd64 = Machine::named("amd64").ok_or("no amd64")?;
-    debian::download(amd64, Distribution::System, &["zlib1g-dev"], &directory)?;
+    let debians = if machine.is_musl() { "amd64" } else { machine.name };
+    let debians = Machine::named(debians).ok_or("no such machine")?;
+    debian::download(debians, Distribution::System, &["zlib1g-dev"], &directory)?;
     tool("dpkg", &["-x", &downloaded(&directory, ".deb")?, "."], &directory)?;
-    let archive = format!("usr/lib/{}/libz.a", amd64.multiarch());
+    let archive = format!("usr/lib/{}/libz.a", debians.multiarch());
     let library = runtime.join("lib/libz.so.1");
     // The code of the archive is for programs, so its own references must be bound here.
     let all = ["-Wl,-Bsymbolic", "-Wl,--whole-archive", &archive, "-Wl,--no-whole-archive"];
