@@ -21,6 +21,7 @@ use jvm::lock::Memo;
 use jvm::{GlobalRef, Jni};
 use jvmpi_classfile::{ClassFile, Editor, Kind, Method};
 use std::collections::HashMap;
+use std::ffi::CStr;
 
 /// Returns true if the class is a class loader.
 pub fn is_loader(jni: Jni, class: jclass) -> bool {
@@ -31,26 +32,26 @@ pub fn is_loader(jni: Jni, class: jclass) -> bool {
     loader.as_ref().is_some_and(|loader| jni.is_assignable(class, loader.get()))
 }
 
+/// The possible signatures of `Class.forName0`. The first is that of JDK 26 and later, which does not take a class.
+const FOR_NAME0: [&CStr; 2] = [
+    c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;",
+    c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;",
+];
+
 /// Makes the VM record that the class's loader finds the Tracker. The current thread owns the loader's monitor if the
 /// loader is not parallel capable.
 pub fn resolve(jni: Jni, class: jclass) {
     let Some(loader) = locked_loader(jni, class) else { return };
-    let find = || {
+    let resolve = || {
         let classes = jni.find_class(c"java/lang/Class")?;
-        let for_name = |signature| jni.static_method(classes, c"forName0", signature);
-        // From JDK 26 on it does not take the class.
-        let for_name = for_name(c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;")
-            .or_else(|| {
-            for_name(
-                c"(Ljava/lang/String;ZLjava/lang/ClassLoader;Ljava/lang/Class;)Ljava/lang/Class;",
-            )
-        })?;
+        let find = |signature| jni.static_method(classes, c"forName0", signature);
+        let for_name = FOR_NAME0.into_iter().find_map(find)?;
         let name = jvalue { l: jni.new_string(BINARY_NAME)? };
         let is_initialized = jvalue { z: false };
         let arguments = [name, is_initialized, jvalue { l: loader }, jvalue { l: class }];
         jni.call_static_object(classes, for_name, &arguments)
     };
-    if threads::internally(jni, find).is_none() {
+    if threads::internally(jni, resolve).is_none() {
         log::debug!("a class loader does not find the Tracker");
     }
 }
