@@ -1,5 +1,7 @@
 //! The boundary to C: functions that C calls never unwind into C, and run on an aligned stack.
 
+use crate::jni::Jni;
+use jni_sys::JNIEnv;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs the body of a function that C code calls. Returns `otherwise` if the body panics.
@@ -8,6 +10,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[inline]
 pub fn guard<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     on_aligned_stack(|| catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise))
+}
+
+/// Runs the body of a callback that JVMTI calls on the thread that `env` belongs to.
+///
+/// # Safety
+/// `env` is NULL or the environment of the current thread, as JVMTI passes it to callbacks.
+pub unsafe fn callback(env: *mut JNIEnv, body: impl FnOnce(Jni)) {
+    if !env.is_null() {
+        // SAFETY: the caller promises the environment, and the thread stays attached meanwhile.
+        let jni = unsafe { Jni::new(env) };
+        guard((), || body(jni));
+    }
 }
 
 /// Runs `body` on a stack with the alignment that Rust expects. On i386 neither the VM's compiled code nor agents of

@@ -1,6 +1,5 @@
 //! CLASS_LOAD_HOOK: agents see class files before the VM does, and may replace them.
 
-use super::callback::callback;
 use super::{send, subscriptions};
 use crate::classes;
 use crate::instrument::class_files;
@@ -10,6 +9,7 @@ use crate::records::tracker;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
+use jvm::boundary::callback;
 use jvm::lock::Lock;
 use jvm::types::*;
 use jvm::{ClassFileHook, Error, GlobalRef, Jni};

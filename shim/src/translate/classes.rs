@@ -1,7 +1,6 @@
 //! CLASS_LOAD. (CLASS_UNLOAD is in `collection`.)
 
 use super::announce::{self, ClassFor};
-use super::callback::callback;
 use super::definitions::ClassDefinition;
 use crate::classes::Linking;
 use crate::classes::{self, definitions};
@@ -15,6 +14,7 @@ use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass};
 use jvm::Jni;
+use jvm::boundary::callback;
 use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, jobjectID};
 

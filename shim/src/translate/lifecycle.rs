@@ -1,7 +1,6 @@
 //! JVM_INIT_DONE, JVM_SHUT_DOWN, DATA_DUMP_REQUEST and DATA_RESET_REQUEST, and the announcements when the VM is ready.
 
 use super::announce::{self, ClassFor};
-use super::callback::callback;
 use super::{
     blocking, class_files, classes, collection, compiled, entries, heap_objects, send,
     subscriptions,
@@ -15,7 +14,7 @@ use crate::records::thread as thread_records;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvm::Jni;
-use jvm::boundary::guard;
+use jvm::boundary::{callback, guard};
 use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_settings::{Reset, SelfTest};
 use jvmpi_sys::{

@@ -4,7 +4,6 @@ pub mod allocations;
 pub mod announce;
 pub mod blocking;
 mod bound_natives;
-mod callback;
 pub mod callbacks;
 pub mod class_files;
 pub mod classes;

@@ -3,7 +3,6 @@
 //! A sleeping thread is reported as waiting without an object, a parked one as waiting on the object that blocks
 //! it.
 
-use super::callback::callback;
 use super::frames;
 use super::send;
 use crate::classes::{method_numbers, methods};
@@ -13,6 +12,7 @@ use crate::records::virtual_thread;
 use crate::sync::{contention, tagging};
 use crate::threads::{self, Current, Thread};
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jlong, jobject};
+use jvm::boundary::callback;
 use jvm::lock::Memo;
 use jvm::types::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
 use jvm::{FieldId, Jni, internals, symbols};

@@ -1,6 +1,5 @@
 //! OBJECT_ALLOC for objects: at their allocation, before an event names them, and on request.
 
-use super::callback::callback;
 use super::{allocations, announce, entries, send};
 use crate::classes;
 use crate::classes::Linking;
@@ -13,6 +12,7 @@ use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jlong, jobject};
 use jvm::Jni;
+use jvm::boundary::callback;
 use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_sys::*;
 use std::sync::atomic::Ordering;

@@ -1,6 +1,5 @@
 //! THREAD_START and THREAD_END.
 
-use super::callback::callback;
 use super::{announce, classes, send};
 use crate::gc::lookup;
 use crate::notify::Delivery;
@@ -9,6 +8,7 @@ use crate::suspension::cpu_samples;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvm::Jni;
+use jvm::boundary::callback;
 use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_sys::{JVMPI_EVENT_THREAD_END, jobjectID};
 
