@@ -9,16 +9,20 @@
 //! collection, so an event in flight may be unable to end before GC_FINISH. Then no object moves. Its object is alive, because
 //! its thread has a reference to it, so the object's ID does not die.
 
-use super::{barrier, collections};
+use super::collections;
 use crate::records::calls::{Step, Tracked};
 use crate::records::in_flight::Passage;
 use crate::records::registry;
 use crate::records::thread::Thread;
 use crate::records::{pauses, phase};
 use crate::sync::bounded_wait::{BoundedWait, Delivering};
+use jvm::internals;
 use jvm::lock::{Condition, Lock};
+use jvm::platform::membarrier;
 use jvm::platform::os_thread::os_thread;
-use jvm::platform::sync::atomic::{AtomicI32, Ordering, compiler_fence};
+use jvm::platform::sync::atomic::{self, AtomicI32, Ordering, compiler_fence};
+use std::sync::OnceLock;
+use std::thread;
 
 /// The OS thread that has closed the gate to all others, 0 while it is open.
 static CLOSED_BY: AtomicI32 = AtomicI32::new(0);
@@ -38,7 +42,7 @@ fn is_closed_to_me() -> bool {
 #[inline]
 pub fn enter(thread: &Thread) -> Passage<'_> {
     let passage = thread.in_flight.enter();
-    barrier::fence();
+    fence();
     if passage.is_outermost() && is_closed_to_me() { enter_later(passage, thread) } else { passage }
 }
 
@@ -49,7 +53,7 @@ fn enter_later<'a>(mut passage: Passage<'a>, thread: &'a Thread) -> Passage<'a> 
         drop(passage);
         may_wait = wait_until_open();
         passage = thread.in_flight.enter();
-        barrier::fence();
+        fence();
     }
     passage
 }
@@ -65,9 +69,48 @@ pub fn enter_in_epoch(thread: &Thread, step: Step) -> Option<(Tracked<'_>, u64)>
     thread.short_cut.is_allowed_in(epoch).then_some((passage, epoch))
 }
 
-/// Returns true if [`enter_in_epoch`] may be used.
+/// Returns true if [`enter_in_epoch`] may be used: the kernel is known to be able to run a memory barrier on all threads
+/// of the process.
 pub fn has_epochs() -> bool {
-    barrier::is_cheap()
+    REGISTERED.get().copied().unwrap_or(false)
+}
+
+/// True if the kernel can run such barriers; unset until that is known.
+static REGISTERED: OnceLock<bool> = OnceLock::new();
+
+/// Registers the process for such barriers, on a separate thread. If there are other threads, the kernel waits for
+/// an RCU grace period of about 20 ms. Until registration is done, events use barriers of their own.
+pub fn register_early() {
+    let thread = thread::Builder::new().name("jvmpi barrier".to_owned());
+    if let Err(error) = thread.spawn(is_registered) {
+        log::debug!("the kernel is asked for memory barriers later: {error}");
+    }
+}
+
+/// Registers the process, or waits until that has been done. [`barrier_of_all_threads`] calls this, so that it never
+/// runs a barrier of its own while another thread relies on the kernel's.
+fn is_registered() -> bool {
+    *REGISTERED.get_or_init(|| internals::MEMBARRIER.is_there(membarrier::register))
+}
+
+/// For the side that must be cheap: orders the current thread's stores before its later loads, provided that the
+/// other side calls [`barrier_of_all_threads`].
+fn fence() {
+    if has_epochs() {
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        atomic::fence(Ordering::SeqCst);
+    }
+}
+
+/// For the other side: afterwards every other thread either sees this thread's stores, or its own stores are seen
+/// here. Each thread that is on a processor is interrupted for it.
+pub fn barrier_of_all_threads() {
+    if is_registered() {
+        membarrier::of_all_threads();
+    } else {
+        atomic::fence(Ordering::SeqCst);
+    }
 }
 
 /// Waits while the gate is closed to the current thread. Returns false if the handler of a GC event does not return.
@@ -139,7 +182,7 @@ pub fn close() -> Option<Closed> {
     }
     let mut closed = Closed { is_idle: false };
     phase::close_epoch();
-    barrier::of_all_threads();
+    barrier_of_all_threads();
     // If it is disabled meanwhile, even if enabled again, there may be events that can end.
     closed.is_idle = wait_until_idle(pauses::is_gc_disabled)?;
     let may_play = {
@@ -177,7 +220,7 @@ impl Drop for Closed {
 /// Waits for events of other threads that began before the last change of the phase or of enabled events.
 /// Does not wait for those that take too long.
 pub fn let_pass() {
-    barrier::of_all_threads();
+    barrier_of_all_threads();
     wait_until_idle(|| false);
 }
 
@@ -212,7 +255,6 @@ mod tests {
     use crate::threads;
     use jvm::platform::sync::atomic::AtomicBool;
     use std::cell::UnsafeCell;
-    use std::thread;
 
     /// The tables of an agent without locks. Each thread writes to its own place, the thread that delivers
     /// collections to all of them.
@@ -298,5 +340,17 @@ mod tests {
             assert_eq!(unsafe { *TABLES.0[place].get() }, 2 * events + 3 * played);
         }
         assert!(phase::is_open(phase::epoch()));
+    }
+
+    #[test]
+    fn epochs_are_used_once_the_kernel_has_registered_the_process() {
+        register_early();
+        barrier_of_all_threads();
+        assert_eq!(has_epochs(), is_registered());
+        // SAFETY: the system call takes no pointers.
+        let known =
+            unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_QUERY, 0, 0) };
+        let bit = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED as libc::c_long;
+        assert_eq!(has_epochs(), known > 0 && known & bit != 0);
     }
 }

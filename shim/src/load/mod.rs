@@ -7,7 +7,7 @@ mod library;
 mod on_load;
 mod self_test;
 
-use crate::gc::barrier;
+use crate::gc::gate;
 use crate::records::agents;
 use crate::records::phase::{self, Phase};
 use crate::threads::agent_clock;
@@ -111,7 +111,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     logging::set_level(options.log.into());
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
-    barrier::register_early();
+    gate::register_early();
     agent_clock::start();
     let callbacks = jvmtiEventCallbacks {
         VMStart: Some(vm_start),

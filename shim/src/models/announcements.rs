@@ -1,7 +1,7 @@
 //! Announcements (`sync/announcements.rs`, `records/announced.rs`).
 
 use super::{AgentLock, spawn};
-use crate::gc::{barrier, gate};
+use crate::gc::gate;
 use crate::records::agents::{self, Agent};
 use crate::records::announced::{Announced, Sending};
 use crate::sync::announcements::{self, Replay};
@@ -58,7 +58,7 @@ fn agent() -> &'static Agent {
 
 fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 'static) {
     machine::check(rounds, move || {
-        barrier::of_all_threads();
+        gate::barrier_of_all_threads();
         model().into_iter().for_each(machine::join);
     });
 }

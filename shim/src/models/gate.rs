@@ -1,7 +1,7 @@
 //! The gate of collections (`gc/gate.rs`).
 
 use super::{AgentLock, spawn};
-use crate::gc::{barrier, gate};
+use crate::gc::gate;
 use crate::records::calls::Step;
 use crate::records::phase;
 use crate::threads::Thread;
@@ -92,7 +92,7 @@ fn collect(agent: &Agent) {
 /// Runs the threads after the kernel has registered the process for its barrier.
 fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 'static) {
     machine::check(rounds, move || {
-        barrier::of_all_threads();
+        gate::barrier_of_all_threads();
         assert!(gate::has_epochs());
         model().into_iter().for_each(machine::join);
         assert!(phase::is_open(phase::epoch()), "the gate stays closed");
