@@ -225,6 +225,16 @@ impl Thread {
         self.is_hidden() || self.own_work.is_under_way()
     }
 
+    /// Runs `work`, which is the shim's own: nothing that the thread does meanwhile is reported to agents.
+    pub fn internally<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.own_work.depth.fetch_add(1, Ordering::Relaxed);
+        self.short_cut.forbid();
+        let _after = OnDrop(|| {
+            self.own_work.depth.fetch_sub(1, Ordering::Relaxed);
+        });
+        work()
+    }
+
     /// Records that a virtual thread is being mounted or unmounted, or has been.
     pub fn note_transition(&self, begins: bool) {
         self.transition.note(begins);
@@ -323,18 +333,7 @@ pub struct OwnWork {
 }
 
 impl OwnWork {
-    /// Records that such work begins.
-    pub fn begin(&self) {
-        self.depth.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Records that the innermost such work has ended.
-    pub fn end(&self) {
-        self.depth.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Returns true between [`begin`](Self::begin) and [`end`](Self::end).
-    pub fn is_under_way(&self) -> bool {
+    fn is_under_way(&self) -> bool {
         self.depth.load(Ordering::Relaxed) > 0
     }
 
@@ -396,7 +395,6 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 mod tests {
     use super::*;
     use crate::records::in_flight::Reporter;
-    use crate::threads::internal::Internal;
     use jvm::boundary::guard;
 
     #[test]
@@ -408,11 +406,12 @@ mod tests {
         thread.current_object.with(id, object, || {
             let _event = thread.in_flight.enter();
             guard((), || {
-                let _quiet = Internal::begin(&thread);
-                let (id, object) = numbered(32);
-                let _inner = thread.in_flight.enter();
-                thread.current_object.with(id, object, || {
-                    thread.in_flight.while_tracking(|| panic!("in the event"));
+                thread.internally(|| {
+                    let (id, object) = numbered(32);
+                    let _inner = thread.in_flight.enter();
+                    thread.current_object.with(id, object, || {
+                        thread.in_flight.while_tracking(|| panic!("in the event"));
+                    });
                 });
             });
             assert!(!thread.is_internal() && thread.current_object.object(id) == Some(object));

@@ -1,7 +1,6 @@
 //! The current thread, which gets its record when it first runs code of the shim.
 
 use super::identity::learn_object;
-use super::internal::Internal;
 use super::{mounting, structure};
 use crate::records::agents;
 use crate::records::registry::{self, Current, known_current, own, record};
@@ -34,9 +33,7 @@ pub fn current(jni: Jni) -> Current {
 
 /// Runs Java code for the shim, and reports nothing of it to agents.
 pub fn internally<R>(jni: Jni, work: impl FnOnce() -> R) -> R {
-    let thread = current(jni);
-    let _quiet = Internal::begin(&thread);
-    work()
+    current(jni).internally(work)
 }
 
 /// Makes the record for this environment that of the current thread.

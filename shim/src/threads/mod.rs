@@ -7,7 +7,6 @@ pub mod current;
 pub mod discovery;
 pub mod hidden;
 pub mod identity;
-pub mod internal;
 pub mod lifecycle;
 pub mod mounting;
 pub mod structure;
