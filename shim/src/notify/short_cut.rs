@@ -4,7 +4,7 @@
 //! are made once per epoch ([`epoch`](phase::epoch)) for each thread, and once for each method until an agent enables
 //! CLASS_LOAD.
 
-use super::delivery::{call, is_reported};
+use super::{call, is_reported};
 use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::gc::gate;
 use crate::records::agents::{self, Agent, Handler, OnlyListener};
