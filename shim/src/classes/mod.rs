@@ -12,7 +12,7 @@ pub mod stopped;
 pub mod unloading;
 
 use crate::records::class::{self, Class, Instances, name_in_signature};
-use crate::records::tags::{self, Kind};
+use crate::records::ids::{self, Kind};
 use crate::suspension;
 use crate::sync::tagging;
 use crate::threads;
@@ -35,7 +35,7 @@ pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R
     if tag == 0 {
         return of(jni, class).map(|record| f(&record));
     }
-    let record = ptr::with_exposed_provenance::<Class>(tags::value(tag) as usize);
+    let record = ptr::with_exposed_provenance::<Class>(ids::value(tag) as usize);
     // SAFETY: the tag encodes a pointer to the record. The record lives as long as its class, and the class
     // lives because the caller has a reference to it.
     Ok(f(unsafe { &*record }))

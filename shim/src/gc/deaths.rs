@@ -13,8 +13,8 @@
 //! reported to the shim, and one that has survived a young collection may live long. So each pause is
 //! followed by a new sentinel, even if the last one is not dead.
 
+use crate::records::ids::{self, Kind};
 use crate::records::pauses::{self, Pauses};
-use crate::records::tags::{self, Kind};
 use crate::threads;
 use jvm::Jni;
 use jvm::lock::{Condition, Lock, Locked};
@@ -106,7 +106,7 @@ impl Due {
     fn class_tag_died(&mut self, tag: i64) {
         if Kind::of(tag) == Some(Kind::Sentinel) {
             self.complete_reports();
-            self.sentinels.reported = self.sentinels.reported.max(tags::value(tag));
+            self.sentinels.reported = self.sentinels.reported.max(ids::value(tag));
         }
     }
 
@@ -131,7 +131,7 @@ impl Due {
             match Kind::of(tag) {
                 Some(Kind::Object) => self.dead.push(tag),
                 Some(Kind::Sentinel) => {
-                    self.sentinels.found = self.sentinels.found.max(tags::value(tag));
+                    self.sentinels.found = self.sentinels.found.max(ids::value(tag));
                 }
                 // The death of a class is that of its Class object, which has a tag of its own. A tag of
                 // no kind belongs to another tool.

@@ -20,7 +20,6 @@ pub mod registry;
 pub mod sample;
 pub mod short_cut;
 pub mod suspension;
-pub mod tags;
 pub mod thread;
 pub mod tracker;
 pub mod virtual_thread;
