@@ -8,7 +8,6 @@ pub mod method_numbers;
 pub mod methods;
 pub mod references;
 pub mod seen_frames;
-pub mod stopped;
 pub mod unloading;
 
 use crate::records::class::{self, Class, Instances, name_in_signature};

@@ -1,18 +1,16 @@
 //! HEAP_DUMP.
 
-use super::class_objects::ClassObjects;
 use super::layouts;
 use super::object_dump::readable;
-use super::stacks::Stacks;
-use super::stop_the_world::{StopTheWorld, SuspendedThread};
+use super::stacks::{Stacks, SuspendedThread, stop_the_world};
 use super::walk::{Failure, Stack, Surroundings, Walk};
 use crate::classes::{self, references};
 use crate::gc::gate::NoGc;
-use crate::gc::heap_walk;
 use crate::gc::lookup;
 use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::class::{self, Class};
+use crate::records::ids;
 use crate::records::layout::Layout;
 use crate::sync::announcements::Replay;
 use crate::threads::{self, Thread};
@@ -21,8 +19,8 @@ use crate::translate::announce::{self, ClassFor};
 use crate::translate::frames::hidden_frames;
 use crate::translate::heap_objects;
 use crate::translate::heap_objects::Unannounced;
-use jni_sys::{jclass, jint};
-use jvm::Jni;
+use jni_sys::{jclass, jint, jobject};
+use jvm::{FieldId, Jni};
 use jvmpi_formats::dump::{Buffer, Id, Level};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_HEAP_DUMP, JVMPI_Event_heap_dump};
 use std::collections::HashMap;
@@ -117,7 +115,7 @@ fn walk<'a>(
     while attempts < ATTEMPTS {
         attempts += 1;
         let room = ClassObjects::with_room(jni, num_classes + NEW_CLASSES).map_err(failed)?;
-        let stop_the_world = StopTheWorld::begin(jni, thread, hidden_frames)?;
+        let (stopped, suspended) = stop_the_world(jni, thread, hidden_frames)?;
         // No agent may be called now: suspended threads may hold its locks.
         let known = threads::internally(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
         num_classes = known.len();
@@ -132,7 +130,7 @@ fn walk<'a>(
         let surroundings = Surroundings {
             level,
             classes: known,
-            threads: stacks(stop_the_world.threads(), thread, hidden_frames),
+            threads: stacks(&suspended, thread, hidden_frames),
             hidden,
             own_references: own_references(),
             global_references: references::strong_by_object(agent),
@@ -141,10 +139,9 @@ fn walk<'a>(
         };
         let buffer = Buffer::new().map_err(|full| full.to_string())?;
         let mut walk = Walk::new(buffer, surroundings);
-        let jvmti = jvm::get().jvmti;
-        let followed = heap_walk::from_roots_while(stop_the_world.stopped(), jvmti, &mut walk);
+        let followed = stopped.walk_from_roots(&mut walk);
         unannounced.append(&mut walk.unannounced);
-        let suspended = stop_the_world.end();
+        drop(stopped);
         match walk.failure() {
             // Some threads may run: a thread attached meanwhile, or a virtual thread that is mounted.
             Some(Failure::UnknownClass(_)) => {}
@@ -222,4 +219,75 @@ fn stacks(
 fn own_references() -> HashMap<Id, usize> {
     let known = threads::all().into_iter().filter(|thread| thread.object().is_some());
     known.map(|thread| (thread.id().addr(), 1)).collect()
+}
+
+/// The fields whose objects the walk shows as a part of the class.
+const SHOWN: [&[u8]; 4] = [b"classLoader", b"componentType", b"protectionDomain", b"signers"];
+
+/// An array for all objects that the Class objects of a number of classes refer to, so that the walk visits them too:
+/// JVMTI's walk treats a Class object as the class and shows the references of the class. It omits the fields of
+/// `java.lang.Class`: names, members known to reflection, annotations. The array is allocated before threads are
+/// suspended and filled while they are.
+pub struct ClassObjects {
+    /// A local reference in the current frame; NULL if memory is short.
+    array: jobject,
+    fields: Vec<FieldId>,
+    num_classes: usize,
+}
+
+impl ClassObjects {
+    /// Allocates an array for this many classes.
+    pub fn with_room(jni: Jni, num_classes: usize) -> jvm::Result<Self> {
+        let find =
+            || Some((jni.find_class(c"java/lang/Class")?, jni.find_class(c"java/lang/Object")?));
+        let Some((meta, object)) = threads::internally(jni, find) else {
+            return Ok(Self { array: ptr::null_mut(), fields: Vec::new(), num_classes });
+        };
+        let fields = reference_fields(meta)?;
+        let length = num_classes * fields.len();
+        let array = threads::internally(jni, || jni.new_array(length as jint, object));
+        Ok(Self { array: array.unwrap_or(ptr::null_mut()), fields, num_classes })
+    }
+
+    /// Returns true if the array is large enough for this many classes.
+    pub fn fits(&self, num_classes: usize) -> bool {
+        num_classes <= self.num_classes
+    }
+
+    /// Fills the array for classes that it [`fits`](Self::fits). Returns its ID; None if there was no memory for it.
+    pub fn fill(&self, jni: Jni, classes: &[&Arc<Class>]) -> jvm::Result<Option<Id>> {
+        if self.array.is_null() {
+            return Ok(None);
+        }
+        for (i, class) in classes.iter().enumerate() {
+            jni.frame(4, |jni| {
+                let Some(object) = class.object(jni) else { return };
+                for (j, field) in self.fields.iter().enumerate() {
+                    let value = jni.object_field(object, *field);
+                    if !value.is_null() {
+                        let index = (i * self.fields.len() + j) as jint;
+                        jni.set_array_element(self.array, index, value);
+                        jni.delete_local(value);
+                    }
+                }
+            });
+        }
+        let tag = ids::fresh()?;
+        jvm::get().jvmti.set_tag(self.array, tag.raw())?;
+        Ok(Some(tag.id().addr()))
+    }
+}
+
+fn reference_fields(meta: jclass) -> jvm::Result<Vec<FieldId>> {
+    let jvmti = jvm::get().jvmti;
+    let mut fields = Vec::new();
+    for id in jvmti.class_fields(meta)?.iter() {
+        let field = jvmti.field(meta, *id)?;
+        let is_static = jvmti.is_static(meta, *id)?;
+        let is_reference = matches!(field.signature.to_bytes(), [b'L' | b'[', ..]);
+        if is_reference && !is_static && !SHOWN.contains(&field.name.to_bytes()) {
+            fields.push(FieldId(*id));
+        }
+    }
+    Ok(fields)
 }

@@ -1,6 +1,5 @@
 //! Answers RequestEvent for HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP.
 
-mod class_objects;
 pub mod heap_dump;
 mod layouts;
 mod locked;
@@ -8,7 +7,6 @@ pub mod monitor_dump;
 pub mod object_dump;
 mod record;
 mod stacks;
-mod stop_the_world;
 mod walk;
 
 use crate::records::phase;

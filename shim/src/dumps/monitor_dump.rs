@@ -1,11 +1,10 @@
 //! MONITOR_DUMP.
 
 use super::locked::Snapshots;
-use super::stacks::Stacks;
-use super::stop_the_world::{StopTheWorld, SuspendedThread};
+use super::stacks::{Stacks, SuspendedThread, stop_the_world};
 use crate::classes::{self, Linking};
 use crate::gc::gate::NoGc;
-use crate::gc::heap_walk;
+use crate::gc::heap_walk::Stopped;
 use crate::gc::lookup;
 use crate::notify;
 use crate::records::agents::Agent;
@@ -67,15 +66,16 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let mut missing = Vec::new();
     let mut look = |jni: Jni| {
         let snapshots = Snapshots::take(jni, &missing);
-        let stop_the_world = StopTheWorld::begin(jni, thread, hidden_frames(jni, thread))?;
+        let (stopped, suspended) = stop_the_world(jni, thread, hidden_frames(jni, thread))?;
         let java = jni
-            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, &stop_the_world, &snapshots))
+            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, &stopped, &suspended, &snapshots))
             .map_err(failed)?;
-        let found = (java, raw_monitors::all(), stop_the_world.end());
+        let raw = raw_monitors::all();
+        drop(stopped);
         let again = snapshots.again();
         let is_exact = again.is_none();
         missing = again.unwrap_or_default();
-        Ok::<_, String>((is_exact, found))
+        Ok::<_, String>((is_exact, (java, raw, suspended)))
     };
     let (java, raw, suspended) = threads::internally(jni, || {
         let mut attempt = 1;
@@ -116,12 +116,13 @@ struct Java {
 fn java_monitors(
     jni: Jni,
     current: &Thread,
-    stop_the_world: &StopTheWorld,
+    stopped: &Stopped,
+    suspended: &[SuspendedThread],
     snapshots: &Snapshots,
 ) -> jvm::Result<Vec<Java>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
-    let candidates = candidates(jni, current, stop_the_world, snapshots)?;
+    let candidates = candidates(jni, current, stopped, suspended, snapshots)?;
     for (object, id) in candidates.objects.iter().copied() {
         if seen.insert(id.addr())
             && let Some(monitor) = usage(jni, object, id, &candidates)?
@@ -213,11 +214,11 @@ struct Candidates {
 fn candidates(
     jni: Jni,
     current: &Thread,
-    stop_the_world: &StopTheWorld,
+    stopped: &Stopped,
+    suspended: &[SuspendedThread],
     snapshots: &Snapshots,
 ) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
-    let suspended = stop_the_world.threads();
     let (mut objects, mut blocked, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
     let mut owned_by_carried = Vec::new();
     // The shim's own threads are excluded.
@@ -273,7 +274,7 @@ fn candidates(
         virtual_threads: class.map(Tag::id),
         tags: Vec::new(),
     };
-    heap_walk::from_roots_while(stop_the_world.stopped(), jvmti, &mut roots)?;
+    stopped.walk_from_roots(&mut roots)?;
     roots.tags.sort_unstable();
     roots.tags.dedup();
     let rooted = jvmti.all_tagged(&roots.tags)?;

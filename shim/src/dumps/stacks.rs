@@ -1,13 +1,59 @@
-//! The call traces of a dump: those of all live threads at one moment.
+//! The call traces of a dump: those of all live threads at one moment, at which all but the current one are suspended.
 
-use super::stop_the_world::SuspendedThread;
+use crate::gc::heap_walk::Stopped;
 use crate::records::agents::Agent;
+use crate::suspension::thread_status;
 use crate::threads::Thread;
 use crate::translate::announce::{self, ClassFor};
-use crate::translate::frames::Resolver;
+use crate::translate::frames::{Frame, Resolver};
 use jni_sys::jint;
 use jvm::Jni;
+use jvm::types::JVMTI_THREAD_STATE_SUSPENDED;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
+use std::ptr;
+use std::sync::Arc;
+
+/// A suspended thread, or the current one.
+pub struct SuspendedThread {
+    pub thread: Arc<Thread>,
+    /// The thread's frames, innermost first.
+    pub frames: Vec<Frame>,
+    /// The thread's JVMTI state, without our suspension.
+    pub state: jint,
+    /// The thread's `JVMPI_THREAD_…` status.
+    pub status: jint,
+}
+
+/// Suspends all threads but the current one, and records the live threads, without the shim's own. Omits the current
+/// thread's `hidden_frames` innermost frames.
+///
+/// # Errors
+/// Returns the reason why that is not possible.
+pub fn stop_the_world(
+    jni: Jni,
+    current: &Thread,
+    hidden_frames: usize,
+) -> Result<(Stopped, Vec<SuspendedThread>), String> {
+    let (stopped, threads) = Stopped::begin(jni, current)?;
+    let record = |thread: Arc<Thread>| {
+        let object = thread.object()?;
+        let is_current = thread.env() == current.env();
+        let start = if is_current { hidden_frames } else { 0 };
+        let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
+        let is_ours = stopped.has_suspended(&thread, object.get()) || thread.suspension.is_ours();
+        let state = if is_ours { state & !JVMTI_THREAD_STATE_SUSPENDED } else { state };
+        let walked = if is_current { ptr::null_mut() } else { object.get() };
+        let stack = jvm::get().jvmti.whole_stack(walked, start);
+        Some(SuspendedThread {
+            frames: stack.into_iter().map(|frame| Frame::of_suspended(jni, frame)).collect(),
+            state,
+            status: thread_status::of(&thread, state),
+            thread,
+        })
+    };
+    let recorded = threads.into_iter().filter_map(record).collect();
+    Ok((stopped, recorded))
+}
 
 /// Call traces whose methods and threads are announced to an agent.
 pub struct Stacks {
