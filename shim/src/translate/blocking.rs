@@ -158,7 +158,7 @@ fn find_park(jni: Jni) -> bool {
     replace(false).is_ok() && is_asked && !PARK.load(Ordering::SeqCst).is_null()
 }
 
-replaces! { RegisterNatives }
+replaces! { pub fn replace: RegisterNatives }
 
 #[allow(non_snake_case)]
 unsafe extern "system" fn RegisterNatives(

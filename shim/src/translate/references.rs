@@ -1,12 +1,15 @@
-//! JNI_GLOBALREF_ALLOC and FREE, JNI_WEAK_GLOBALREF_ALLOC and FREE.
+//! JNI_GLOBALREF_ALLOC and FREE, JNI_WEAK_GLOBALREF_ALLOC and FREE, reported by replacements of the JNI functions.
 
+use super::jni_functions::{originals, replaces};
 use super::send;
 use crate::classes::references::{self, Kind};
 use crate::notify;
 use crate::records::agents;
 use crate::threads;
-use jni_sys::{jint, jobject};
-use jvm::Jni;
+use jni_sys::{JNIEnv, jint, jobject};
+use jvm::boundary::guard;
+use jvm::with_return_address;
+use jvm::{Jni, old_verifier};
 use jvmpi_sys::{
     JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE,
     JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,
@@ -30,7 +33,7 @@ fn free(kind: Kind) -> jint {
 }
 
 /// Reports that the current thread has created a reference to the object.
-pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
+fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     let thread = threads::current(jni);
     if !agents::anyone_wants(alloc(kind)) || !notify::is_reported(&thread) {
         return;
@@ -44,7 +47,7 @@ pub fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
 }
 
 /// Reports that the current thread is about to delete a reference.
-pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
+fn deleted(jni: Jni, kind: Kind, reference: jobject) {
     let announced = references::forget(reference);
     let thread = threads::current(jni);
     if !agents::anyone_wants(free(kind)) || !notify::is_reported(&thread) {
@@ -60,4 +63,51 @@ pub fn deleted(jni: Jni, kind: Kind, reference: jobject) {
             }
         }
     });
+}
+
+replaces! {
+    pub fn replace: NewGlobalRef DeleteGlobalRef NewWeakGlobalRef DeleteWeakGlobalRef
+}
+
+/// Defines both functions for a kind of reference.
+macro_rules! references {
+    ($($kind:path: $new:ident by $new_by:ident, $delete:ident by $delete_by:ident;)*) => {$(
+        with_return_address! {
+            #[allow(non_snake_case)]
+            fn $new(env: *mut JNIEnv, object: jobject) -> jobject => $new_by;
+        }
+
+        unsafe extern "system" fn $new_by(
+            env: *mut JNIEnv,
+            object: jobject,
+            caller: usize,
+        ) -> jobject {
+            // SAFETY: the caller's arguments go to the function that they were meant for.
+            let reference = unsafe { (originals().$new)(env, object) };
+            if !reference.is_null() && !old_verifier::calls(caller) {
+                // SAFETY: the environment is that of the thread that calls.
+                guard((), || made(unsafe { Jni::new(env) }, $kind, object, reference));
+            }
+            reference
+        }
+
+        with_return_address! {
+            #[allow(non_snake_case)]
+            fn $delete(env: *mut JNIEnv, reference: jobject) -> () => $delete_by;
+        }
+
+        unsafe extern "system" fn $delete_by(env: *mut JNIEnv, reference: jobject, caller: usize) {
+            if !reference.is_null() && !old_verifier::calls(caller) {
+                // SAFETY: as above.
+                guard((), || deleted(unsafe { Jni::new(env) }, $kind, reference));
+            }
+            // SAFETY: as above.
+            unsafe { (originals().$delete)(env, reference) };
+        }
+    )*};
+}
+
+references! {
+    Kind::Strong: NewGlobalRef by new_global_ref, DeleteGlobalRef by delete_global_ref;
+    Kind::Weak: NewWeakGlobalRef by new_weak_global_ref, DeleteWeakGlobalRef by delete_weak_global_ref;
 }

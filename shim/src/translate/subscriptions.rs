@@ -4,8 +4,8 @@
 use super::combiner::Combiner;
 use super::natives::natives;
 use super::{
-    allocations, blocking, jni_allocations, jni_monitors, jni_references, methods, native_methods,
-    receivers, virtual_threads,
+    allocations, blocking, jni_functions, methods, native_methods, receivers, references,
+    virtual_threads,
 };
 use crate::instrument::{self, Calls, Reports, class_files};
 use crate::records::phase::{self, Phase};
@@ -347,12 +347,12 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
         Error(JVMTI_ERROR_INTERNAL)
     })?;
     if reports.allocations != before.allocations {
-        jni_allocations::replace(reports.allocations)?;
+        jni_functions::replace_allocations(reports.allocations)?;
     }
     native_methods::report(jni, reports);
     agents::expect_exits(reports.calls.exits);
     if reports.monitor_exits != before.monitor_exits {
-        jni_monitors::replace(reports.monitor_exits)?;
+        jni_functions::replace_monitors(reports.monitor_exits)?;
     }
     contention::tell_rewritten_code(jni, reports.monitor_exits);
     Ok(())
@@ -382,7 +382,7 @@ pub fn report_parking(jni: Jni) {
 
 /// Replaces or restores the JNI functions that create references.
 fn switch_references(on: bool) -> jvm::Result<()> {
-    jni_references::replace(on)?;
+    references::replace(on)?;
     if !on {
         crate::classes::references::forget_all();
     }
