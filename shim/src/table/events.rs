@@ -1,4 +1,4 @@
-//! EnableEvent, DisableEvent and RequestEvent.
+//! EnableEvent, DisableEvent, RequestEvent and ProfilerExit.
 
 use crate::dumps::{heap_dump, monitor_dump, object_dump};
 use crate::gc::gate;
@@ -137,6 +137,13 @@ pub unsafe fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint
         serve(jni, agent, &thread, arg.cast()).then_some(JVMPI_SUCCESS)
     };
     request().unwrap_or(JVMPI_FAIL)
+}
+
+/// Ends the process without sending any further event, not even JVM_SHUT_DOWN. Does not return.
+pub fn profiler_exit(_: &Agent, exit_code: jint) {
+    phase::advance(Phase::Dead);
+    // This calls the C library's exit, which flushes stdio.
+    std::process::exit(exit_code)
 }
 
 #[cfg(test)]

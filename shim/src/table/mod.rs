@@ -7,7 +7,6 @@ pub mod cpu_samples;
 mod events;
 mod gc;
 mod ids;
-mod process;
 mod raw_monitors;
 pub mod threads;
 mod traces;
@@ -84,7 +83,7 @@ functions! {
 
     fn GetCallTrace(trace: *mut JVMPI_CallTrace, depth: jint) = traces::get_call_trace, else ();
 
-    fn ProfilerExit(exit_code: jint) = process::profiler_exit, else ();
+    fn ProfilerExit(exit_code: jint) = events::profiler_exit, else ();
 
     fn RawMonitorCreate(name: *mut c_char) -> JVMPI_RawMonitor
         = raw_monitors::create, else ptr::null_mut();

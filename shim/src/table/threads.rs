@@ -1,14 +1,16 @@
 //! GetCurrentThreadCpuTime, SuspendThread, SuspendThreadList, ResumeThread, ResumeThreadList,
 //! GetThreadStatus, ThreadHasRun, CreateSystemThread, SetThreadLocalStorage, GetThreadLocalStorage.
 
+use crate::classes;
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
 use crate::suspension::thread_status;
 use crate::suspension::{self, sampling};
 use crate::threads::agent_clock;
 use crate::threads::{self, Thread};
-use crate::translate::{method_ids, subscriptions};
+use crate::translate::subscriptions;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
+use jvm::Jni;
 use jvm::platform::os_priority;
 use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
 use std::ffi::{CStr, c_char, c_void};
@@ -45,9 +47,20 @@ pub fn prepare(prepare: impl FnOnce() -> bool) {
     let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else {
         return;
     };
-    if prepare() {
-        method_ids::give_all(jni);
+    if prepare()
+        && let Err(error) = give_method_ids(jni)
+    {
+        log::warn!("some methods may be missing in call traces: {error}");
     }
+}
+
+/// Gives IDs to the methods of all classes, now and when further classes are loaded, before a signal handler needs them.
+fn give_method_ids(jni: Jni) -> jvm::Result<()> {
+    subscriptions::update()?;
+    for class in classes::all_loaded(jni)? {
+        jni.frame(4, |jni| class.object(jni).map(|o| drop(jvm::get().jvmti.class_methods(o))));
+    }
+    Ok(())
 }
 
 pub fn resume(agent: &Agent, env: *mut JNIEnv) {

@@ -17,7 +17,6 @@ pub mod heap_objects;
 pub mod instructions;
 mod jni_functions;
 pub mod lifecycle;
-pub mod method_ids;
 pub mod methods;
 pub mod monitors;
 mod native_calls;
