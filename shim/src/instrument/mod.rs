@@ -4,13 +4,11 @@ pub mod allocations;
 mod beginnings;
 pub mod class_files;
 mod delegation;
-mod growth;
 pub mod instructions;
 mod methods;
 mod monitor_exits;
 mod reports;
 mod retransformation;
-mod selection;
 pub mod tracker;
 mod transitions;
 mod versions;
@@ -26,9 +24,8 @@ use jvm::lock::Lock;
 use jvm::types::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
 use jvm::{ClassFileHook, Jni};
 use jvmpi_classfile::{ClassFile, Editor};
-pub use reports::{Calls, Reports};
+pub use reports::{Calls, Reports, reports_calls_of};
 use rustc_hash::FxHasher;
-pub use selection::reports_calls_of;
 use std::ffi::{CStr, c_char, c_uchar};
 use std::hash::{Hash, Hasher};
 use std::ptr;
@@ -156,7 +153,7 @@ fn rewrite(jni: Jni, original: &[u8], place: Target, reports: Reports) -> Option
     let rewritten = ClassFile::parse(original).and_then(|class| {
         let rewritten = edit(jni, &class, place, reports);
         let new = rewritten.as_ref().ok().and_then(Option::as_deref);
-        growth::note(jni, &class, place.class, new);
+        versions::note_constants(jni, &class, place.class, new);
         rewritten
     });
     match rewritten {

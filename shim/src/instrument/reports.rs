@@ -1,4 +1,7 @@
-//! The selection of reports that rewritten code makes.
+//! The reports that rewritten code makes, and the classes that make them according to the settings.
+
+use super::transitions;
+use jvmpi_settings::Instructions;
 
 /// The reports that rewritten classes make.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +48,21 @@ impl Reports {
         ];
         pairs.into_iter().all(|(has, needs)| has || !needs)
     }
+
+    /// Returns the subset of these reports that a class makes, given its name in class files
+    /// and whether the boot loader defines it.
+    pub fn of(self, name: &[u8], is_boot: bool) -> Self {
+        let is_chosen = is_chosen(name);
+        let has_instructions = !is_boot || jvmpi_settings::get().instructions == Instructions::All;
+        Self {
+            allocations: self.allocations,
+            constructed: name == b"java/lang/Object" && (self.allocations || self.calls.receivers),
+            calls: if is_chosen { self.calls } else { Calls::NONE },
+            instructions: self.instructions && is_chosen && has_instructions,
+            monitor_exits: self.monitor_exits && !transitions::makes(name),
+            transitions: transitions::makes(name) && self != Self::default(),
+        }
+    }
 }
 
 /// The events of calls that are reported.
@@ -58,4 +76,17 @@ pub struct Calls {
 
 impl Calls {
     pub const NONE: Self = Self { entries: false, receivers: false, exits: false };
+}
+
+/// Returns true if the calls of this native method may be reported.
+pub fn reports_calls_of(class: &[u8], method: &[u8]) -> bool {
+    is_chosen(class) && !transitions::calls_unnoticed(class, method)
+}
+
+/// Returns true if a class of this name may report calls and instructions.
+fn is_chosen(name: &[u8]) -> bool {
+    let options = jvmpi_settings::get();
+    options.include.match_name(name)
+        && !options.exclude.match_name(name)
+        && !transitions::makes(name)
 }
