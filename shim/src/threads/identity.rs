@@ -1,13 +1,33 @@
-//! The `java.lang.Thread` of a thread.
+//! The `java.lang.Thread` of a thread, and the objects that the shim hides from agents, among them those of its own
+//! threads.
 
-use super::hidden;
 use crate::records::registry;
 use crate::records::thread::Thread;
 use crate::sync::tagging;
 use jni_sys::jobject;
+use jvm::lock::Map;
 use jvm::{GlobalRef, Jni};
-use std::sync::Arc;
+use jvmpi_sys::jobjectID;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
+
+static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
+
+/// Hides the object. If it is a `java.lang.Thread`, the thread is hidden too.
+pub fn hide(object: jobject) -> jvm::Result<()> {
+    let id = tagging::id_of(object)?;
+    HIDDEN.insert(id.addr(), ());
+    Ok(())
+}
+
+/// Returns the IDs of all hidden objects, including threads.
+pub fn hidden_objects() -> Vec<usize> {
+    HIDDEN.keys()
+}
+
+pub fn is_hidden_object(id: jobjectID) -> bool {
+    HIDDEN.contains(id.addr())
+}
 
 /// Records the `java.lang.Thread` of a thread.
 pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
@@ -20,7 +40,7 @@ pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
         // The environment belongs to another thread by now.
         return;
     }
-    thread.hidden.store(hidden::is_hidden_object(id), Ordering::Release);
+    thread.hidden.store(is_hidden_object(id), Ordering::Release);
     thread.short_cut.forbid();
     // The ID of a recorded thread stays the same. A copying collection may have changed it before.
     loop {

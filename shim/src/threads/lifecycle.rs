@@ -1,8 +1,7 @@
 //! The start and the end of threads.
 
 use super::current::{carrier, current, internally, is_anothers};
-use super::hidden::hide;
-use super::identity::learn_object;
+use super::identity::{hide, learn_object};
 use super::mounting::unmounted;
 use crate::records::registry::{self, Current, own};
 use crate::records::thread::Thread;

@@ -5,7 +5,6 @@
 pub mod agent_clock;
 pub mod current;
 pub mod discovery;
-pub mod hidden;
 pub mod identity;
 pub mod lifecycle;
 pub mod mounting;
@@ -19,7 +18,7 @@ pub use crate::records::thread::Thread;
 pub use current::adopt_for_test;
 pub use current::{current, current_attached, internally};
 pub use discovery::{discover, with_env};
-pub use hidden::{hidden_objects, hide, is_hidden_object};
+pub use identity::{hidden_objects, hide, is_hidden_object};
 pub use jvm::platform::os_thread::os_thread;
 pub use lifecycle::{ended, start_hidden, started, virtual_ended};
 pub use mounting::{expect_notices, mounted, numbers_are_known, unmounted};
