@@ -108,14 +108,11 @@ unsafe fn copy_to_the_vm(
 }
 
 /// Returns a sum that changes with any byte of the class file.
-fn checksum(event: &JVMPI_Event_class_load_hook) -> u64 {
+fn checksum(event: &JVMPI_Event_class_load_hook) -> u32 {
     let Ok(length) = usize::try_from(event.class_data_len) else { return 0 };
     if event.class_data.is_null() {
         return 0;
     }
     // SAFETY: the VM says that the class file is so long.
-    let bytes = unsafe { slice::from_raw_parts(event.class_data, length) };
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    crc32fast::hash(unsafe { slice::from_raw_parts(event.class_data, length) })
 }

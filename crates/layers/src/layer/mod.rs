@@ -10,11 +10,11 @@
 #![allow(non_snake_case, reason = "the names are the specification's")]
 
 use jni_sys::{JNI_ERR, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
+use jvm::boundary::guard;
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_void};
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -94,12 +94,6 @@ impl Neighbours {
         // as a whole.
         unsafe { ptr::addr_of!((*self.table.get()).NotifyEvent).read_volatile() }
     }
-}
-
-/// Runs the body of a function that C calls. Returns `otherwise` if the body panics.
-#[inline]
-fn guard<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
 
 /// The handler that a layer writes into the table below it.
