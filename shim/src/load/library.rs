@@ -236,14 +236,6 @@ mod tests {
         assert_eq!(examine(path).unwrap_err().to_string(), line);
     }
 
-    #[test]
-    fn loaded_library_without_on_load_is_rejected() {
-        let directory = Directory::new("opened");
-        let file = directory.library("file", "int JVM_OnLoad2(void) { return 0; }\n");
-        let line = open(&file, false).unwrap_err().to_string();
-        assert_eq!(line, examine(&file).unwrap_err().to_string());
-    }
-
     /// Builds an agent whose entry point is an indirect function. The function that chooses its implementation chooses
     /// none, so `dlsym` finds the symbol and returns NULL.
     #[test]

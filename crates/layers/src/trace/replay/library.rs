@@ -32,7 +32,6 @@ pub fn open(path: &Path) -> Result<(JVM_OnLoad, Option<JVM_OnUnload>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jvmpi_settings::library::testing::Directory;
 
     #[test]
     fn error_of_a_library_that_cannot_be_loaded_has_the_reason() {
@@ -40,16 +39,5 @@ mod tests {
             open(Path::new("/nowhere/libagent.so")).err().as_deref(),
             Some("cannot open shared object file: No such file or directory")
         );
-    }
-
-    /// Builds an agent whose entry point is an indirect function. The function that chooses its implementation chooses
-    /// none, so `dlsym` finds the symbol and returns NULL.
-    #[test]
-    fn library_whose_on_load_is_null_is_rejected() {
-        let directory = Directory::new("replay-null");
-        let text = "static int (*none(void))(void) { return 0; }\n\
-                    int JVM_OnLoad(void) __attribute__((ifunc(\"none\")));\n";
-        let opened = open(&directory.library("libagent.so", text));
-        assert_eq!(opened.err().as_deref(), Some("it has no function JVM_OnLoad"));
     }
 }
