@@ -122,7 +122,10 @@ impl Command {
     /// Returns the error of the connection; `UnexpectedEof` if it ends in the middle of a command, and `InvalidData`
     /// for an unknown tag.
     pub fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
-        let Some(tag) = first_byte(from)? else { return Ok(None) };
+        let [tag] = match bytes(from) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            tag => tag?,
+        };
         // The serial number and the length.
         bytes::<8>(from)?;
         let command = match tag {
@@ -217,19 +220,6 @@ impl Control {
         };
         body.extend(code.to_be_bytes());
         body.extend(argument);
-    }
-}
-
-/// Returns the first byte of a command; None at the end.
-fn first_byte(from: &mut impl Read) -> io::Result<Option<u8>> {
-    let mut byte = [0];
-    loop {
-        match from.read(&mut byte) {
-            Ok(0) => return Ok(None),
-            Ok(_) => return Ok(Some(byte[0])),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
     }
 }
 
