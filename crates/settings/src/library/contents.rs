@@ -2,6 +2,7 @@
 
 use super::file::{Bounded, read_file};
 use super::{Instead, LibraryError, Machine, Native, examine_elf_file, without_executable_stack};
+use crate::platform;
 use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use object::elf;
 use object::read::elf::{FileHeader, SectionHeader, Sym};
@@ -39,6 +40,18 @@ pub struct Contents {
 }
 
 impl Contents {
+    /// Returns the contents of a library for this machine that exports and needs these.
+    pub(super) fn of(exported: &[String], needed: Vec<String>) -> Self {
+        let is_exported = |name: &&str| exported.iter().any(|exported| exported == name);
+        Self {
+            machine: Machine::THIS,
+            entry_points: ENTRY_POINTS.into_iter().filter(is_exported).collect(),
+            has_no_quirks: is_exported(&NO_QUIRKS),
+            needed,
+            has_executable_stack: false,
+        }
+    }
+
     /// Returns true if a VM loads the library as an agent. Returns false if the program loads it, and it
     /// asks for JVMPI by `GetEnv`.
     #[must_use]
@@ -68,8 +81,7 @@ pub struct Linkage {
 /// # Errors
 /// The errors of [`examine`](super::examine).
 pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
-    let data = read_file(path)?;
-    contents_of(path, &data)
+    platform::contents_of_bytes(path, &read_file(path)?)
 }
 
 /// Examines the bytes of the file of an agent's library.
@@ -160,14 +172,8 @@ fn linkage_in(header: &Native, data: Bounded<'_>) -> Result<Linkage, String> {
 fn read(data: Bounded<'_>) -> Result<Contents, String> {
     let header = Native::parse(data).map_err(|error| error.to_string())?;
     let linkage = linkage_in(header, data)?;
-    let is_defined = |name: &&str| linkage.defined.iter().any(|defined| defined == name);
-    Ok(Contents {
-        machine: Machine::THIS,
-        entry_points: ENTRY_POINTS.into_iter().filter(is_defined).collect(),
-        has_no_quirks: is_defined(&NO_QUIRKS),
-        needed: linkage.needed,
-        has_executable_stack: without_executable_stack(data.0).is_some(),
-    })
+    let has_executable_stack = without_executable_stack(data.0).is_some();
+    Ok(Contents { has_executable_stack, ..Contents::of(&linkage.defined, linkage.needed) })
 }
 
 /// Returns true if an x86 instruction in the library's code has a version of JVMPI, as passed to `GetEnv`, as a

@@ -49,10 +49,13 @@ pub(crate) fn examine_elf_file(path: &Path, data: Bounded<'_>) -> Result<(), Lib
 /// Returns the machine that a library was built for.
 ///
 /// # Errors
-/// Fails if there is no ELF file at this path, or if it is damaged.
+/// Fails if there is no library for this system at this path, or if it is damaged.
 pub fn machine(path: &Path) -> Result<Machine, LibraryError> {
-    let bytes = read_file(path)?;
-    let data = Bounded(&bytes);
+    platform::machine_of_bytes(path, Bounded(&read_file(path)?))
+}
+
+/// Returns the machine that an ELF file was built for.
+pub(crate) fn machine_of_elf(path: &Path, data: Bounded<'_>) -> Result<Machine, LibraryError> {
     match bits(path, data)? {
         32 => Machine::of(FileHeader32::parse(data)),
         _ => Machine::of(FileHeader64::parse(data)),

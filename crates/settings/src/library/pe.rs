@@ -1,13 +1,13 @@
 //! Examines a library of Windows: a file in the Portable Executable format.
 
-use super::file::Bounded;
-use super::{Instead, LibraryError, Machine, ON_LOAD, damaged, instead_of};
+use super::file::{Bounded, read_file};
+use super::{Contents, Instead, LibraryError, Machine, ON_LOAD, damaged, instead_of};
 use object::LittleEndian;
 use object::pe::{
     IMAGE_DOS_SIGNATURE, IMAGE_FILE_DLL, IMAGE_NT_OPTIONAL_HDR32_MAGIC, ImageNtHeaders32,
     ImageNtHeaders64,
 };
-use object::read::pe::{ImageNtHeaders, PeFile, optional_header_magic};
+use object::read::pe::{ImageNtHeaders, Import, PeFile, optional_header_magic};
 use std::path::Path;
 
 /// Examines the bytes of the file of a DLL. Returns an error unless a JVM can load it as an agent.
@@ -16,23 +16,13 @@ use std::path::Path;
 /// The same as for [`examine`](super::examine).
 pub fn examine(path: &Path, data: &[u8]) -> Result<(), LibraryError> {
     let data = Bounded(data);
-    if !data.0.starts_with(&IMAGE_DOS_SIGNATURE.to_le_bytes()) {
-        return Err(LibraryError::NotPe { path: path.into() });
-    }
-    match optional_header_magic(data).map_err(|error| damaged(path, error))? {
-        IMAGE_NT_OPTIONAL_HDR32_MAGIC => examine_headers::<ImageNtHeaders32>(path, data),
-        _ => examine_headers::<ImageNtHeaders64>(path, data),
-    }
-}
-
-fn examine_headers<Pe: ImageNtHeaders>(path: &Path, data: Bounded<'_>) -> Result<(), LibraryError> {
-    let damaged = |error| damaged(path, error);
-    let file = PeFile::<Pe, _>::parse(data).map_err(damaged)?;
-    let headers = file.nt_headers();
-    let machine = Machine::of_pe(headers.file_header(), headers.is_type_64());
+    let machine = machine(path, data)?;
     if machine != Machine::THIS {
         return Err(LibraryError::Foreign { path: path.into(), machine });
     }
+    let damaged = |error| damaged(path, error);
+    let file = PeFile::<Native, _>::parse(data).map_err(damaged)?;
+    let headers = file.nt_headers();
     if !headers.file_header().characteristics.get(LittleEndian).contains(IMAGE_FILE_DLL) {
         let what = "an executable program";
         return Err(LibraryError::NotShared { path: path.into(), what });
@@ -49,6 +39,112 @@ fn examine_headers<Pe: ImageNtHeaders>(path: &Path, data: Bounded<'_>) -> Result
     }
     Err(LibraryError::NoOnLoad { path: path.into(), instead })
 }
+
+/// Returns the machine that a PE file was built for.
+pub(crate) fn machine(path: &Path, data: Bounded<'_>) -> Result<Machine, LibraryError> {
+    fn of<Pe: ImageNtHeaders>(data: Bounded<'_>) -> object::Result<Machine> {
+        let file = PeFile::<Pe, _>::parse(data)?;
+        let headers = file.nt_headers();
+        Ok(Machine::of_pe(headers.file_header(), headers.is_type_64()))
+    }
+    if !data.0.starts_with(&IMAGE_DOS_SIGNATURE.to_le_bytes()) {
+        return Err(LibraryError::NotPe { path: path.into() });
+    }
+    let machine = optional_header_magic(data).and_then(|magic| match magic {
+        IMAGE_NT_OPTIONAL_HDR32_MAGIC => of::<ImageNtHeaders32>(data),
+        _ => of::<ImageNtHeaders64>(data),
+    });
+    machine.map_err(|error| damaged(path, error))
+}
+
+/// Examines the bytes of the file of an agent's DLL.
+///
+/// # Errors
+/// The errors of [`examine`].
+pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
+    examine(path, data)?;
+    let Linkage { exported, imported } = linkage_of(path, data)?;
+    Ok(Contents::of(&exported, imported.into_iter().map(|(library, _)| library).collect()))
+}
+
+/// The parts of a DLL that the loader connects with others.
+#[derive(Debug, Default)]
+pub struct Linkage {
+    /// The symbols that others get from it.
+    pub exported: Vec<String>,
+    /// The libraries that it needs, each with the symbols that it gets from the library.
+    pub imported: Vec<(String, Vec<String>)>,
+}
+
+/// Reads the [`Linkage`] of the DLL in this file, which need not be an agent.
+///
+/// # Errors
+/// Fails if the file cannot be read, is not a PE file for this machine's JVMs, or is damaged.
+pub fn linkage(path: &Path) -> Result<Linkage, LibraryError> {
+    linkage_of(path, &read_file(path)?)
+}
+
+/// Returns the address of a symbol that the DLL in this file exports, relative to its beginning in memory.
+///
+/// # Errors
+/// The errors of [`linkage`].
+pub fn address_of(path: &Path, symbol: &str) -> Result<Option<u32>, LibraryError> {
+    let bytes = read_file(path)?;
+    let read = || {
+        let Some(exports) = PeFile::<Native, _>::parse(Bounded(&bytes))?.export_table()? else {
+            return Ok(None);
+        };
+        for (pointer, index) in exports.name_iter() {
+            if exports.name_from_pointer(pointer)? == symbol.as_bytes() {
+                return exports.address_by_index(index).map(Some);
+            }
+        }
+        Ok(None)
+    };
+    read().map_err(|error| damaged(path, error))
+}
+
+fn linkage_of(path: &Path, data: &[u8]) -> Result<Linkage, LibraryError> {
+    let data = Bounded(data);
+    let machine = machine(path, data)?;
+    if machine != Machine::THIS {
+        return Err(LibraryError::Foreign { path: path.into(), machine });
+    }
+    let read = || {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let file = PeFile::<Native, _>::parse(data)?;
+        let mut linkage = Linkage::default();
+        if let Some(exports) = file.export_table()? {
+            for (pointer, _) in exports.name_iter() {
+                linkage.exported.push(text(exports.name_from_pointer(pointer)?));
+            }
+        }
+        let Some(imports) = file.import_table()? else { return Ok(linkage) };
+        let mut descriptors = imports.descriptors()?;
+        while let Some(descriptor) = descriptors.next()? {
+            let mut symbols = Vec::new();
+            // Some linkers leave out the first list.
+            let first = descriptor.original_first_thunk.get(LittleEndian);
+            let list = if first == 0 { descriptor.first_thunk.get(LittleEndian) } else { first };
+            let mut thunks = imports.thunks(list)?;
+            while let Some(thunk) = thunks.next::<Native>()? {
+                if let Import::Name(_, name) = imports.import::<Native>(thunk)? {
+                    symbols.push(text(name));
+                }
+            }
+            let library = text(imports.name(descriptor.name.get(LittleEndian))?);
+            linkage.imported.push((library, symbols));
+        }
+        Ok(linkage)
+    };
+    read().map_err(|error| damaged(path, error))
+}
+
+/// The headers of this machine's libraries.
+#[cfg(target_pointer_width = "64")]
+type Native = ImageNtHeaders64;
+#[cfg(target_pointer_width = "32")]
+type Native = ImageNtHeaders32;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
@@ -110,9 +206,18 @@ mod tests {
             let (_, said) = line(&directory, source, arguments).unwrap();
             assert!(said.starts_with(expected), "{said}");
         }
+        let contents = contents_of(Path::new("x.dll"), &data).unwrap();
+        assert_eq!(contents.machine, Machine::THIS);
+        assert_eq!(contents.entry_points, ["JVM_OnLoad", "JVM_OnUnload"]);
+        let Linkage { exported, imported } = linkage_of(Path::new("x.dll"), &data).unwrap();
+        assert!(exported.iter().any(|name| name == "JVM_OnLoad"));
+        let of_kernel = imported.iter().find(|(library, _)| library == "KERNEL32.dll").unwrap();
+        assert!(of_kernel.1.iter().any(|name| name == "VirtualQuery"), "{of_kernel:?}");
+        assert!(contents.needed.contains(&of_kernel.0));
         // Only the beginning is needed, up to the exports.
         for length in (0..data.len() / 2).step_by(97) {
             let _ = examine(Path::new("x.dll"), &data[..length]);
+            let _ = linkage_of(Path::new("x.dll"), &data[..length]);
         }
     }
 

@@ -1,6 +1,9 @@
 //! Linux: libraries in the ELF format.
 
-pub(crate) use crate::library::examine_elf_file as examine_bytes;
+pub(crate) use crate::library::{
+    contents_of as contents_of_bytes, examine_elf_file as examine_bytes,
+    machine_of_elf as machine_of_bytes,
+};
 
 /// The file name of the library that loads agents.
 pub const SHIM: &str = "libjvmpi.so";

@@ -1,5 +1,8 @@
 //! Windows: libraries in the Portable Executable format.
 
+pub(crate) use crate::library::pe::{
+    contents_of as contents_of_bytes, machine as machine_of_bytes,
+};
 use crate::library::{Bounded, LibraryError, pe};
 use std::path::Path;
 
