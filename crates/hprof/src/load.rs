@@ -4,7 +4,7 @@
 use crate::agent::Hprof;
 use crate::message::error;
 use jvm::platform::dynamic_loader::{Opened, symbol_in, this_library};
-use jvm::platform::names::{LOADED_SHIM, SHIM};
+use jvm::platform::names::{LOADED_SHIM, SHIM, to_system};
 use jvmpi::export::Loaded;
 use jvmpi::sys::JVMPI_Event;
 use jvmpi::sys::jni_sys::{JNI_ERR, JavaVM, jint};
@@ -81,7 +81,11 @@ unsafe fn bring(name: &CStr, vm: *mut JavaVM, options: *mut c_char) -> jint {
     };
     // SAFETY: the caller promises NULL or a string.
     let options = if options.is_null() { c"" } else { unsafe { CStr::from_ptr(options) } };
-    let agent = [own.as_os_str().as_encoded_bytes(), b":", options.to_bytes()].concat();
+    let Some(own_name) = to_system(own.as_os_str()) else {
+        error(&format!("the code page lacks letters of {}; move HPROF", own.display()));
+        return JNI_ERR;
+    };
+    let agent = [&*own_name, b":", options.to_bytes()].concat();
     let Ok(agent) = CString::new(agent) else { return JNI_ERR };
     // SAFETY: this is the entry point that the VM would call; it copies the string.
     unsafe { on_load(vm, agent.as_ptr().cast_mut(), ptr::null_mut()) }

@@ -13,6 +13,11 @@ pub fn of_system(text: &[u8]) -> Cow<'_, OsStr> {
     Cow::Borrowed(OsStr::from_bytes(text))
 }
 
+/// Returns the name of a file as the VM expects it, in the encoding of the system.
+pub fn to_system(name: &OsStr) -> Option<Vec<u8>> {
+    Some(name.as_bytes().to_vec())
+}
+
 /// Splits `file:options`. The options are None without a colon.
 pub fn file_and_options(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let mut parts = text.splitn(2, |byte| *byte == b':');

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::os::windows::ffi::OsStringExt;
+use std::os::windows::ffi::{OsStrExt, OsStringExt};
+use std::ptr;
 use std::str;
-use windows_sys::Win32::Globalization::{CP_ACP, MultiByteToWideChar};
+use windows_sys::Win32::Globalization::{CP_ACP, MultiByteToWideChar, WideCharToMultiByte};
+use windows_sys::Win32::Storage::FileSystem::GetShortPathNameW;
 
 /// The file name of the library that loads JVMPI agents, and the name by which the loader knows it.
 pub const SHIM: &str = "jvmpi.dll";
@@ -16,6 +18,39 @@ pub fn of_system(text: &[u8]) -> Cow<'_, OsStr> {
         Ok(text) if text.is_ascii() => Cow::Borrowed(OsStr::new(text)),
         _ => Cow::Owned(of_code_page(text)),
     }
+}
+
+/// Returns the name of a file as the VM expects it, in the code page of the system. None if neither the name nor the short
+/// name that the file has is in the code page.
+pub fn to_system(name: &OsStr) -> Option<Vec<u8>> {
+    if name.is_ascii() {
+        return Some(name.as_encoded_bytes().to_vec());
+    }
+    to_code_page(name).or_else(|| to_code_page(&short_name(name)?))
+}
+
+fn short_name(name: &OsStr) -> Option<OsString> {
+    let name: Vec<u16> = name.encode_wide().chain([0]).collect();
+    let mut short = vec![0; 1 << 15];
+    // SAFETY: the name ends with NUL, and the buffer has the given length.
+    let length =
+        unsafe { GetShortPathNameW(name.as_ptr(), short.as_mut_ptr(), short.len() as u32) };
+    short.get(..length as usize).filter(|name| !name.is_empty()).map(OsString::from_wide)
+}
+
+fn to_code_page(name: &OsStr) -> Option<Vec<u8>> {
+    let words: Vec<u16> = name.encode_wide().collect();
+    // No character has more than two bytes for a word, or three in UTF-8.
+    let mut text = vec![0; 3 * words.len()];
+    let (length, room) = (words.len() as i32, text.len() as i32);
+    // SAFETY: both buffers have the given lengths.
+    let count = unsafe {
+        let (to, none) = (text.as_mut_ptr(), ptr::null_mut());
+        WideCharToMultiByte(CP_ACP, 0, words.as_ptr(), length, to, room, ptr::null(), none)
+    };
+    text.truncate(usize::try_from(count).unwrap_or(0));
+    // The code page has other characters in place of those that it lacks.
+    (of_code_page(&text) == name).then_some(text)
 }
 
 fn of_code_page(text: &[u8]) -> OsString {
@@ -64,20 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn text_is_read_in_the_code_page_of_the_system() {
+    fn text_is_read_and_written_in_the_code_page_of_the_system() {
         assert_eq!(&*of_system(b"agent"), "agent");
         // Each code page has a character for this byte.
-        assert_eq!(of_system(b"a\xe9").encode_wide_length(), 2);
-    }
-
-    trait Length {
-        fn encode_wide_length(&self) -> usize;
-    }
-
-    impl Length for OsStr {
-        fn encode_wide_length(&self) -> usize {
-            use std::os::windows::ffi::OsStrExt;
-            self.encode_wide().count()
-        }
+        let name = of_system(b"a\xe9");
+        assert_eq!(name.encode_wide().count(), 2);
+        assert_eq!(to_system(&name).unwrap(), b"a\xe9");
+        assert_eq!(to_system(OsStr::new(r"C:\a b")).unwrap(), br"C:\a b");
+        // No code page has letters of all these scripts.
+        let (cyrillic, greek, hebrew) = ("\u{436}", "\u{3c8}", "\u{5d0}");
+        let other = OsString::from([cyrillic, greek, hebrew].concat());
+        assert_eq!(to_system(&other), None);
     }
 }
