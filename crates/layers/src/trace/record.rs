@@ -10,7 +10,7 @@ use crate::trace::functions::{self, Details, Function, JNIEnv_and_result, Thread
 use crate::trace::shared::{self, Message, Shared, lock};
 use crate::trace::thread_buffer::ThreadBuffer;
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
-use jvm::platform::signal;
+use jvm::platform::{exit, signal};
 use jvmpi_formats::planted::{find, for_the_owner, is_name_of, open_to_write};
 use jvmpi_sys::*;
 use std::cell::{Cell, RefCell};
@@ -133,9 +133,8 @@ impl Recorder {
             .and_then(|file| spawn_writer(recording.clone(), messages, file))
             .map_err(|error| format!("cannot record in {}: {error}", path.display()))?;
         if recordings.is_empty() {
-            // SAFETY: the function may be called at any time. That it cannot be registered has no other
-            // effect than that of being killed.
-            unsafe { libc::atexit(finish_all) };
+            // If it is not called, the recording ends with JVM_SHUT_DOWN.
+            exit::at_exit(finish_all);
         }
         recordings.push(recording.clone());
         Ok(Self { slot, recording })

@@ -6,6 +6,7 @@ mod compiled_code;
 pub mod cpu_clock;
 pub mod cpu_timer;
 pub mod dynamic_loader;
+pub mod exit;
 #[cfg(not(feature = "model"))]
 pub mod futex;
 pub mod guard_pages;

@@ -7,6 +7,7 @@ pub mod anonymous_memory;
 pub mod cpu_clock;
 pub mod cpu_timer;
 pub mod dynamic_loader;
+pub mod exit;
 #[cfg(not(feature = "model"))]
 pub mod futex;
 pub mod guard_pages;
