@@ -1,9 +1,12 @@
 //! Describes what is recorded, for the page.
 
-use crate::process::{Process, version_of_jdk};
+use crate::jdk_version::version_of_jdk;
+use crate::platform::system;
+use crate::process::Process;
 use jvmpi_formats::profile::Time;
 use jvmpi_report::Recording;
 use std::env;
+use std::env::consts::EXE_EXTENSION;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -33,14 +36,14 @@ pub fn of_program(program: &[OsString], pid: u32) -> Recording {
 
 /// Returns the version of the JDK if the program is its `java`.
 fn java_of_program(program: &OsString) -> Option<String> {
-    let program = Path::new(program);
-    if program.file_name()? != "java" {
+    if !system::is_java(Path::new(program).file_name()?) {
         return None;
     }
+    let program = PathBuf::from(system::program(program)).with_extension(EXE_EXTENSION);
     let candidates: Vec<PathBuf> = if program.components().count() > 1 {
-        vec![program.into()]
+        vec![program]
     } else {
-        env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(program)).collect()
+        env::split_paths(&env::var_os("PATH")?).map(|directory| directory.join(&program)).collect()
     };
     let java = candidates.into_iter().find_map(|path| path.canonicalize().ok())?;
     version_of_jdk(java.parent()?.parent()?)

@@ -1,15 +1,16 @@
 //! An agent, and the options that make a JVM load it.
 
-use crate::attach;
 use crate::installation;
 use crate::launch::check_settings;
+use crate::platform::{attach, system};
 use crate::process::Process;
 use crate::waiting::Waiting;
+use jvm::platform::names::file_and_options;
 use jvmpi_settings::library::{LibraryError, examine};
 use std::env;
+use std::env::consts::{DLL_EXTENSION, DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 /// An agent as the user names it.
 pub struct Agent {
@@ -18,11 +19,10 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Splits `foo:options` at the first colon.
+    /// Splits `foo:options`.
     pub fn parse(text: &OsStr) -> Self {
-        let mut parts = text.as_bytes().splitn(2, |byte| *byte == b':');
-        let mut part = || parts.next().map(|part| OsString::from_vec(part.to_vec()));
-        Self { name: part().unwrap_or_default(), options: part() }
+        let (name, options) = split(text);
+        Self { name: name.into(), options: options.map(OsStr::to_owned) }
     }
 
     /// Returns HPROF with these options.
@@ -40,17 +40,19 @@ impl Agent {
     /// Fails if there is no file of this path.
     fn library(&self) -> Result<Option<PathBuf>, LibraryError> {
         let given = Path::new(&self.name);
-        let is_file_name = self.name.as_bytes().ends_with(b".so");
-        if self.name.as_bytes().contains(&b'/') || (is_file_name && given.exists()) {
+        let is_file_name = given.extension().is_some_and(|extension| extension == DLL_EXTENSION);
+        if is_path(given) || (is_file_name && given.exists()) {
             // The program may work in another directory.
-            let path = given.canonicalize();
-            return path.map(Some).map_err(|_| LibraryError::NoFile { path: given.into() });
+            return dunce::canonicalize(given)
+                .map(Some)
+                .map_err(|_| LibraryError::NoFile { path: given.into() });
         }
-        let name = [OsStr::new("lib"), &self.name, OsStr::new(".so")].join(OsStr::new(""));
+        let parts = [DLL_PREFIX.as_ref(), self.name.as_os_str(), DLL_SUFFIX.as_ref()];
+        let name = parts.join(OsStr::new(""));
         let beside = installation::libjvmpi().ok().and_then(|path| Some(path.parent()?.to_owned()));
         let directories = beside.into_iter().chain(library_path());
         let mut candidates = directories.map(|directory| directory.join(&name));
-        Ok(candidates.find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()))
+        Ok(candidates.find(|path| path.is_file()).and_then(|path| dunce::canonicalize(path).ok()))
     }
 
     /// Returns the option with which a JVM loads it.
@@ -66,7 +68,7 @@ impl Agent {
         Ok(option)
     }
 
-    /// Loads it into a running JVM, with these settings of libjvmpi.so.
+    /// Loads it into a running JVM, with these settings of jvmpi.
     ///
     /// # Errors
     /// Returns a bad setting, the fault of its library, or the message of the JVM.
@@ -100,7 +102,7 @@ impl Agent {
 
     /// Returns the specification that libjvmpi.so gets, when this is the agent's name or path.
     fn specification(&self, name: &OsStr) -> Result<OsString, String> {
-        if name.as_bytes().contains(&b':') {
+        if split(name).1.is_some() {
             return Err(format!(
                 "the path {} contains a colon, which starts the options: make a symbolic link to it without one",
                 name.display()
@@ -111,10 +113,23 @@ impl Agent {
     }
 }
 
-/// Returns the directories of `LD_LIBRARY_PATH`. An empty entry would mean the working directory, into which another
+/// Splits `foo:options` at the colon that begins the options.
+pub fn split(text: &OsStr) -> (&OsStr, Option<&OsStr>) {
+    let (name, options) = file_and_options(text.as_encoded_bytes());
+    // SAFETY: the bytes are those of the text before and behind a colon, which is ASCII.
+    let text = |bytes| unsafe { OsStr::from_encoded_bytes_unchecked(bytes) };
+    (text(name), options.map(text))
+}
+
+/// Returns true if the path has a directory, also as a last part without a name.
+fn is_path(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().iter().any(|byte| is_separator((*byte).into()))
+}
+
+/// Returns the directories of `LD_LIBRARY_PATH`, or `PATH` on Windows. An empty entry would mean the working directory, into which another
 /// user may have put a library, so it is left out.
 pub fn library_path() -> Vec<PathBuf> {
-    let path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let path = env::var_os(system::LIBRARY_PATH).unwrap_or_default();
     env::split_paths(&path).filter(|directory| !directory.as_os_str().is_empty()).collect()
 }
 

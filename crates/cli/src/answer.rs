@@ -36,7 +36,7 @@ pub fn understand_dump(answer: &str) -> Result<(), String> {
     let mut lines = answer.lines().map(str::trim).filter(|line| !line.is_empty());
     if lines
         .clone()
-        .any(|line| line.starts_with("Heap dump file created") || line.starts_with("Created /"))
+        .any(|line| line.starts_with("Heap dump file created") || line.starts_with("Created "))
     {
         return Ok(());
     }
@@ -74,7 +74,9 @@ mod tests {
         let begin = "0\nDumping heap to /x/heap.hprof ...\n";
         let created = "Heap dump file created [2497499 bytes in 0.019 secs]\n";
         assert_eq!(understand_dump(&format!("{begin}{created}")), Ok(()));
-        assert_eq!(understand_dump("0\nCreated /x/dump\n"), Ok(()));
+        for path in ["/x/dump", r"C:\x\dump"] {
+            assert_eq!(understand_dump(&format!("0\nCreated {path}\n")), Ok(()));
+        }
         for (answer, reason) in [
             (format!("{begin}Unable to create /x/heap.hprof: File exists\n"), "File exists"),
             (

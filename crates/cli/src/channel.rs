@@ -5,16 +5,13 @@
 //! the port too. A JVM therefore begins with a secret that it got from this process; a connection without it is
 //! closed.
 
+use crate::platform::network;
 use crate::process::Process;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::{SECRET, SECRET_LENGTH};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::VecDeque;
-use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -73,15 +70,13 @@ impl Channel {
     /// # Errors
     /// Returns the error of the system.
     pub fn open(process: Option<&Process>) -> Result<Self, String> {
-        let listener = match process.map(Process::directory) {
-            Some(directory) if is_other_network(&directory)? => in_network_of(&directory),
-            _ => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
-        };
+        let listener = network::listener(process)?;
         let opened = listener.and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) =
             opened.map_err(|error| format!("cannot open a port for the JVM: {error}"))?;
         let secrets = secret().and_then(|of_jvms| Ok(Secrets { of_jvms, own: secret()? }));
-        let secrets = secrets.map_err(|error| format!("/dev/urandom: {error}"))?;
+        let secrets =
+            secrets.map_err(|error| format!("no random number for the secret: {error}"))?;
         Ok(Self { listener, address, secrets })
     }
 
@@ -235,9 +230,9 @@ fn name_stranger(peer: SocketAddr) {
 }
 
 /// Returns an unpredictable number in hexadecimal.
-fn secret() -> io::Result<String> {
+fn secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0; SECRET_LENGTH / 2];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    getrandom::fill(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -267,21 +262,4 @@ impl Connection {
     pub fn close(&self) {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
-}
-
-fn is_other_network(process: &Path) -> Result<bool, String> {
-    let network = |directory: &Path| fs::read_link(directory.join("ns/net"));
-    let theirs = network(process).map_err(|error| format!("{}: {error}", process.display()))?;
-    Ok(network(Path::new("/proc/self")).is_ok_and(|ours| ours != theirs))
-}
-
-/// Opens a port on the loopback interface of the process's own network. Only root can do that.
-fn in_network_of(process: &Path) -> io::Result<TcpListener> {
-    let namespace = File::open(process.join("ns/net"))?;
-    // Only the thread that has entered the other network is in it.
-    let bind = move || {
-        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
-        TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-    };
-    thread::spawn(bind).join().unwrap_or_else(|_| Err(io::Error::other("the thread panicked")))
 }

@@ -1,10 +1,10 @@
 //! `jvmpi conformance`: whether the JVMs of this machine have JVMPI as its specification says.
 
-use crate::directory;
 use crate::doctor::{jvms, probe};
 use crate::failure::Failure;
 use crate::installation;
 use crate::output::NewFile;
+use crate::platform::directory;
 use jvmpi_conformance::compile::Compiled;
 use jvmpi_conformance::manifest::Manifest;
 use jvmpi_conformance::report;

@@ -2,10 +2,8 @@
 
 use crate::failure::Failure;
 use crate::label;
-use crate::output::{self, NewFile, Output};
-#[cfg(feature = "parquet")]
-use crate::process;
-use crate::signals;
+use crate::output::{NewFile, Output};
+use crate::platform::{signals, system};
 use crate::unfinished;
 use jvmpi_formats::profile::{self, Encoding, File, Format, Weight};
 use jvmpi_report::Recording;
@@ -99,7 +97,7 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => output.write(&name_of(&arguments.from), &file, None, recording.as_ref(), out),
     };
     let said = if to_standard_output {
-        if output::was_closed() {
+        if system::was_closed() {
             return Err("standard output is closed".into());
         }
         let mut out = BufWriter::new(io::stdout().lock());
@@ -133,7 +131,7 @@ fn to_parquet(arguments: &Arguments) -> Result<ExitCode, Failure> {
         arguments.label.iter().cloned().partition(|(key, _)| key == "host");
     let host = match hosts.into_iter().next_back() {
         Some((_, name)) => name,
-        None => process::host_name().map_err(|why| format!("{why}; add --label host=NAME"))?,
+        None => system::host_name().map_err(|why| format!("{why}; add --label host=NAME"))?,
     };
     let options =
         jvmpi_parquet::Options { host: &host, labels: &labels, partition: arguments.partition };

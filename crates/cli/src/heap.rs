@@ -1,11 +1,12 @@
 //! `jvmpi heap`: a heap dump of a running JVM, which the JVM writes itself.
 
 use crate::about;
-use crate::attach::{self, Dump};
+use crate::commands::Dump;
 use crate::convert::{self, name_of};
-use crate::directory::temporary_in;
 use crate::failure::Failure;
 use crate::output::{self, NewFile, Output};
+use crate::platform::attach;
+use crate::platform::directory::temporary_in;
 use crate::process::Process;
 use crate::progress::Progress;
 use crate::unfinished::{self, Unfinished};

@@ -1,11 +1,11 @@
 //! Starting a program with an agent in its JVM.
 
 use crate::failure::{Failure, NO_PROGRAM, NOT_EXECUTABLE};
+use crate::platform::system;
 use jvmpi_settings::Options;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -13,14 +13,14 @@ use std::process::Command;
 /// which may start several JVMs.
 ///
 /// # Errors
-/// Returns the fault of the settings, which are those of libjvmpi.so.
+/// Returns the fault of the settings, which are those of jvmpi.
 pub fn with_jvm_option(
     program: &[OsString],
     option: &OsStr,
     settings: &[String],
 ) -> Result<Command, String> {
-    let mut command = Command::new(&program[0]);
-    if Path::new(&program[0]).file_name() == Some(OsStr::new("java")) {
+    let mut command = Command::new(system::program(&program[0]));
+    if Path::new(&program[0]).file_name().is_some_and(system::is_java) {
         command.arg(option);
     } else {
         let mut all = env::var_os(JAVA_TOOL_OPTIONS).unwrap_or_default();
@@ -44,16 +44,18 @@ const JAVA_TOOL_OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 fn quoted(word: &OsStr) -> OsString {
     let is_special =
         |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b || b"'\"".contains(byte);
-    if !word.as_bytes().iter().any(is_special) {
+    let bytes = word.as_encoded_bytes();
+    if !bytes.iter().any(is_special) {
         return word.into();
     }
-    let pieces: Vec<Vec<u8>> =
-        word.as_bytes().split(|byte| *byte == b'\'').map(<[u8]>::to_vec).collect();
-    let text = pieces.join(&b"'\"'\"'"[..]);
-    OsString::from_vec([b"'", text.as_slice(), b"'"].concat())
+    // SAFETY: the bytes are those of the word between quotes, which are ASCII.
+    let text = |bytes| unsafe { OsStr::from_encoded_bytes_unchecked(bytes) };
+    let pieces: Vec<_> = bytes.split(|byte| *byte == b'\'').map(text).collect();
+    let quote = OsStr::new("'");
+    [quote, &pieces.join(OsStr::new("'\"'\"'")), quote].join(OsStr::new(""))
 }
 
-/// Checks settings of libjvmpi.so.
+/// Checks settings of jvmpi.
 ///
 /// # Errors
 /// A line about the first bad one.

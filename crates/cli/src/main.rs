@@ -9,23 +9,22 @@
 mod about;
 mod agent;
 mod answer;
-mod attach;
 mod channel;
 mod check;
+mod commands;
 #[cfg(feature = "conformance")]
 mod conformance;
 mod convert;
-mod directory;
 #[cfg(feature = "conformance")]
 mod doctor;
 mod dump;
-mod embedded;
 mod example;
 mod failure;
 #[cfg(feature = "generated")]
 mod generated;
 mod heap;
 mod installation;
+mod jdk_version;
 mod label;
 mod launch;
 mod list;
@@ -39,7 +38,6 @@ mod record;
 mod replay;
 mod report;
 mod run;
-mod signals;
 mod stacks;
 #[cfg(feature = "top")]
 mod top;
@@ -98,7 +96,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    end_quietly_with_the_reader();
+    platform::system::end_quietly_with_the_reader();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => match missing_feature(&error) {
@@ -206,13 +204,6 @@ fn tip(error: &clap::Error) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// Makes the process end without a panic when the reader of its output ends, as in
-/// `jvmpi … | head`.
-fn end_quietly_with_the_reader() {
-    // SAFETY: no other thread runs yet, and the default action calls no code of ours.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
 #[cfg(test)]

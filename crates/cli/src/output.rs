@@ -1,6 +1,6 @@
 //! A profile as a file, in the format that the file's name tells.
 
-use crate::platform;
+use crate::platform::system;
 use crate::unfinished::Unfinished;
 use jvmpi_formats::profile::{
     self, BinaryWriter, File, Format, Jvm, LeftOut, TextWriter, Version, Weight, WholeFile,
@@ -9,9 +9,7 @@ use jvmpi_formats::profile::{
 use jvmpi_report::Recording;
 use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name that stands for standard output.
 pub const STANDARD_OUTPUT: &str = "-";
@@ -112,7 +110,7 @@ pub fn format_of(path: &Path, named: Option<&str>) -> Result<Format, String> {
 
 /// Shows a file in the viewer of the user's desktop, if the user wants that.
 pub fn show(path: &Path, is_wanted: bool) {
-    if is_wanted && let Err(why) = platform::open_in_viewer(path) {
+    if is_wanted && let Err(why) = system::open_in_viewer(path) {
         eprintln!("jvmpi: warning: {why}");
     }
 }
@@ -134,10 +132,10 @@ impl NewFile {
     pub fn create(path: &Path) -> Result<Self, String> {
         let create = || {
             let (place, _unfinished, file) = if path == Path::new(STANDARD_OUTPUT) {
-                if was_closed() {
+                if system::was_closed() {
                     return Err(io::Error::other("standard output is closed"));
                 }
-                (None, None, io::stdout().as_fd().try_clone_to_owned()?.into())
+                (None, None, system::standard_output()?)
             } else {
                 let place = WholeFile::new(path)?;
                 let unfinished = place.part().map(|part| Unfinished::new(part.to_owned()));
@@ -179,7 +177,7 @@ impl NewFile {
     pub fn directory(&self) -> Result<PathBuf, String> {
         let temporary = std::env::temp_dir();
         let place = self.place.as_ref().and_then(WholeFile::directory).unwrap_or(&temporary);
-        place.canonicalize().map_err(|error| cannot_write(place, &error))
+        dunce::canonicalize(place).map_err(|error| cannot_write(place, &error))
     }
 
     /// Makes another file the output. It must be in the file system of [`Self::directory`].
@@ -199,28 +197,6 @@ impl Drop for NewFile {
             place.give_up();
         }
     }
-}
-
-/// True if the command began without standard output.
-static IS_CLOSED: AtomicBool = AtomicBool::new(false);
-
-/// Runs before `main`: Rust's runtime opens `/dev/null` in place of a closed standard output, and data would be lost there
-/// without an error.
-extern "C" fn look_at_output() {
-    // SAFETY: fcntl with this command has no precondition.
-    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
-    IS_CLOSED.store(flags == -1, Ordering::Relaxed);
-}
-
-// SAFETY: the C library calls the functions in this section, which may ignore their arguments, before `main`. This one
-// needs nothing of Rust's runtime.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOOK_AT_OUTPUT: extern "C" fn() = look_at_output;
-
-/// Returns true if the command began without standard output.
-pub fn was_closed() -> bool {
-    IS_CLOSED.load(Ordering::Relaxed)
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> String {

@@ -1,12 +1,12 @@
 //! `jvmpi replay`: an agent fed from a recording.
 
+use crate::agent::split;
 use crate::failure::Failure;
 use crate::trace::open;
 use clap::value_parser;
 use jvmpi_layers::trace::{self, Summary, event_name};
 use jvmpi_settings::library::examine;
-use std::ffi::{CString, OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CString, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi replay app.trace ./libfoo.so:depth=8")]
 pub struct Arguments {
-    /// Recording, written with the setting trace=FILE of libjvmpi.so
+    /// Recording, written with the setting trace=FILE
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// The agent's library; the text after the first colon is its options
@@ -31,15 +31,15 @@ pub struct Arguments {
 
 /// `jvmpi replay`.
 pub fn replay(Arguments { file, agent, quiet }: &Arguments) -> Result<ExitCode, Failure> {
-    let mut parts = agent.as_bytes().splitn(2, |byte| *byte == b':');
-    let library = Path::new(OsStr::from_bytes(parts.next().unwrap_or_default()));
-    let options = parts.next().and_then(|options| CString::new(options).ok());
+    let (library, options) = split(agent);
+    let library = Path::new(library);
+    let options = options.and_then(|options| CString::new(options.as_encoded_bytes()).ok());
     let trace = open(file)?;
     trace.check_word_size().map_err(|error| format!("{}: {error}", file.display()))?;
     examine(library).map_err(|error| error.to_string())?;
     // A name without a slash is looked for elsewhere.
     let library =
-        library.canonicalize().map_err(|error| format!("{}: {error}", library.display()))?;
+        dunce::canonicalize(library).map_err(|error| format!("{}: {error}", library.display()))?;
     let summary = trace::replay(trace, &library, options)
         .map_err(|error| format!("{}: {error}", library.display()))?;
     if !quiet {

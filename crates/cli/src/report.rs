@@ -3,7 +3,7 @@
 use crate::convert::{name_of, opened};
 use crate::failure::Failure;
 use crate::output::{self, NewFile};
-use crate::signals;
+use crate::platform::signals;
 use crate::unfinished;
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -3,11 +3,10 @@
 use crate::agent::Agent;
 use crate::failure::{Failure, NOT_STARTED};
 use crate::launch::{not_executed, with_jvm_option};
+use crate::platform::{program::become_program, signals};
 use crate::process::Process;
-use crate::signals;
 use crate::waiting::Waiting;
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 
 /// Run a Java program with a JVMPI agent, or load the agent into a running JVM
@@ -26,13 +25,13 @@ use std::process::ExitCode;
                             jvmpi run [--setting KEY=VALUE]... --pid PID AGENT[:OPTIONS]"
 )]
 pub struct Arguments {
-    /// Setting of libjvmpi.so, for example names=slash; can be given several times
+    /// Setting of jvmpi, for example names=slash; can be given several times
     #[arg(long = "setting", value_name = "KEY=VALUE")]
     settings: Vec<String>,
     /// Load the agent into this running JVM: its process ID, or a part of its main class or JAR file
     #[arg(long)]
     pid: Option<String>,
-    /// The agent: a path, or foo for libfoo.so; the text after the first colon is its options
+    /// The agent: a path, or foo for libfoo.so or foo.dll; the text after the first colon is its options
     #[arg(value_name = "AGENT[:OPTIONS]")]
     agent: OsString,
     /// The program and its arguments
@@ -40,7 +39,7 @@ pub struct Arguments {
     program: Vec<OsString>,
 }
 
-/// Runs `jvmpi run`. Returns only if no program is started.
+/// `jvmpi run`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(pid) = &arguments.pid {
         let process = Process::find(pid)?;
@@ -56,6 +55,5 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .agentpath_option()
         .and_then(|option| with_jvm_option(&arguments.program, &option, &arguments.settings))
         .map_err(not_started)?;
-    let error = program.exec();
-    Err(not_executed(&arguments.program[0], &error))
+    become_program(&mut program).map_err(|error| not_executed(&arguments.program[0], &error))
 }

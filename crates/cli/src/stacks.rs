@@ -1,9 +1,10 @@
 //! `jvmpi stacks`: all threads of a running JVM with their stacks, once.
 
-use crate::attach::{self, Dump};
+use crate::commands::Dump;
 use crate::failure::Failure;
 use crate::heap::DumpFile;
 use crate::output::Printable;
+use crate::platform::attach;
 use crate::process::Process;
 use crate::unfinished;
 use std::env;

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Count the contents of recordings, written with the setting trace=FILE of libjvmpi.so
+/// Count the contents of recordings, written with the setting trace=FILE
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi trace stats app.trace")]
 pub struct Arguments {

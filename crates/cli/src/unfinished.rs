@@ -1,6 +1,6 @@
 //! Files and directories that are removed when a signal ends this process.
 
-use crate::signals::{self, Signal};
+use crate::platform::signals::{self, Signal};
 use crate::waiting::Waiting;
 use std::fs;
 use std::path::PathBuf;

@@ -2,16 +2,11 @@
 
 use crate::process::Process;
 use jvmpi_cpu_timeout::CpuTimeout;
-use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest time that a call blocks. Between two calls the signal and the user's time are checked.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 /// Ends waits for a JVM: at a signal to this command, or when the time is over that the user has given.
 #[derive(Clone, Debug)]
@@ -85,79 +80,12 @@ impl Waiting {
         let mut patience = self.patience.lock().unwrap_or_else(PoisonError::into_inner);
         patience.get_or_insert_with(|| process.patience(self.extra)).left().is_zero()
     }
-
-    /// Connects to a socket, and waits while it accepts no connections. The inner result is that of the attempt.
-    ///
-    /// # Errors
-    /// Returns the reason if the wait is over.
-    pub fn connect(
-        &self,
-        process: &Process,
-        path: &Path,
-    ) -> Result<io::Result<UnixStream>, String> {
-        let (sender, connected) = mpsc::channel();
-        let path = path.to_owned();
-        // The call waits without an end while the queue of the socket is full.
-        thread::spawn(move || sender.send(UnixStream::connect(path)));
-        loop {
-            match connected.recv_timeout(LOOK) {
-                Err(RecvTimeoutError::Timeout) => self.check(process)?,
-                Err(RecvTimeoutError::Disconnected) => return Err("the thread panicked".into()),
-                Ok(result) => return Ok(result),
-            }
-        }
-    }
-
-    /// Sends a command and reads the answer to its end. A JVM sends no more than `most` bytes.
-    ///
-    /// # Errors
-    /// Returns the reason if there is no answer or the wait is over.
-    pub fn ask(
-        &self,
-        process: &Process,
-        socket: &mut UnixStream,
-        command: &[u8],
-        most: usize,
-    ) -> Result<Vec<u8>, String> {
-        let failed = |error| format!("the JVM {process} has not answered: {error}");
-        socket.set_read_timeout(Some(LOOK)).map_err(failed)?;
-        socket.set_write_timeout(Some(LOOK)).map_err(failed)?;
-        let mut sent = 0;
-        while sent < command.len() {
-            self.check(process)?;
-            match socket.write(&command[sent..]) {
-                Ok(length) => sent += length,
-                Err(error) if is_no_failure(&error) => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        let (mut answer, mut part) = (Vec::new(), [0; 1 << 14]);
-        loop {
-            self.check(process)?;
-            match socket.read(&mut part) {
-                Ok(0) => return Ok(answer),
-                Ok(length) => answer.extend_from_slice(&part[..length]),
-                Err(error) if is_no_failure(&error) => {}
-                Err(error) => return Err(failed(error)),
-            }
-            if answer.len() > most {
-                return Err(format!("the process that answers for the JVM {process} is not a JVM"));
-            }
-        }
-    }
-}
-
-/// Returns true if one read timed out, or a signal arrived.
-fn is_no_failure(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread;
 
     #[test]
     fn signals_of_the_past_do_not_end_a_renewed_wait() {
@@ -169,22 +97,5 @@ mod tests {
         waiting.interrupt();
         thread::sleep(GRACE);
         assert!(renewed.check(&Process::this()).unwrap_err().starts_with("interrupted"));
-    }
-
-    #[test]
-    fn answer_that_is_too_long_is_refused() {
-        const MOST: usize = 64 << 10;
-        for (length, is_taken) in [(MOST, true), (MOST + 1, false), (100 * MOST, false)] {
-            let (mut socket, mut peer) = UnixStream::pair().unwrap();
-            let jvm = thread::spawn(move || {
-                peer.read_exact(&mut [0; 4]).unwrap();
-                // Fails when the command takes no more.
-                let _ = peer.write_all(&vec![b'x'; length]);
-            });
-            let answer = Waiting::default().ask(&Process::this(), &mut socket, b"load", MOST);
-            assert_eq!(answer.is_ok(), is_taken, "{length} bytes");
-            drop(socket);
-            jvm.join().unwrap();
-        }
     }
 }

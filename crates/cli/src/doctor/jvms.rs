@@ -1,8 +1,10 @@
 //! The JVMs of this machine.
 
+use crate::platform::system;
 use jvmpi_settings::library::Machine;
 use std::collections::BTreeMap;
 use std::env;
+use std::env::consts::EXE_EXTENSION;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,13 +24,12 @@ pub struct Jvm {
 impl Jvm {
     /// Returns the JVM at `home`; None if there is no Java runtime.
     fn at(home: &Path) -> Option<Self> {
-        let home = home.canonicalize().ok().filter(|home| home.join("bin/java").is_file())?;
+        let home = dunce::canonicalize(home).ok().filter(|home| java_in(home).is_file())?;
         let release = fs::read_to_string(home.join("release")).unwrap_or_default();
         let values: BTreeMap<_, _> =
             release.lines().filter_map(|line| line.split_once('=')).collect();
         let value = |key| values.get(key).map(|value| value.trim_matches('"').to_owned());
-        let libraries = ["lib/server", "lib/client", "lib/zero", "lib/minimal"];
-        let libjvm = libraries.map(|library| home.join(library).join("libjvm.so"));
+        let libjvm = system::JVM_LIBRARIES.map(|library| home.join(library));
         Some(Self {
             version: value("JAVA_VERSION").unwrap_or_else(|| "?".into()),
             vendor: value("IMPLEMENTOR").unwrap_or_default(),
@@ -47,7 +48,7 @@ impl Jvm {
 
     /// Returns the path of its launcher.
     pub fn java(&self) -> PathBuf {
-        self.home.join("bin/java")
+        java_in(&self.home)
     }
 }
 
@@ -66,7 +67,9 @@ pub fn found() -> Vec<Jvm> {
 /// Returns the directory that has none.
 pub fn at(homes: &[PathBuf]) -> Result<Vec<Jvm>, String> {
     let jvm = |home: &PathBuf| {
-        let none = || format!("{} has no bin/java: name the root of a JVM", home.display());
+        let java = java_in(Path::new(""));
+        let none =
+            || format!("{} has no {}: name the root of a JVM", home.display(), java.display());
         Jvm::at(home).ok_or_else(none)
     };
     homes.iter().map(jvm).collect()
@@ -82,14 +85,14 @@ fn homes(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
         ["JAVA_HOME", "JDK_HOME", "JRE_HOME"].into_iter().filter_map(directory).collect();
     let path = variable("PATH").unwrap_or_default();
     for directory in env::split_paths(&path).filter(|directory| directory.is_absolute()) {
-        if let Ok(java) = directory.join("java").canonicalize() {
+        let java = directory.join("java").with_extension(EXE_EXTENSION);
+        if let Ok(java) = dunce::canonicalize(java) {
             homes.extend(java.ancestors().nth(2).map(Path::to_owned));
         }
     }
 
-    let of_the_system = ["/usr/lib/jvm", "/usr/java", "/usr/local/java", "/opt", "/opt/java"];
-    let mut parents: Vec<PathBuf> = of_the_system.iter().map(PathBuf::from).collect();
-    let user = directory("HOME");
+    let mut parents = system::java_directories();
+    let user = directory(system::HOME);
     let below_user = |below: &str| user.as_ref().map(|user| user.join(below));
     parents.extend(
         [".sdkman/candidates/java", ".jdks", ".gradle/jdks"].into_iter().filter_map(below_user),
@@ -112,6 +115,11 @@ fn homes(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     homes
 }
 
+/// Returns the path of the launcher of the JVM with this root directory.
+fn java_in(home: &Path) -> PathBuf {
+    home.join("bin").join("java").with_extension(EXE_EXTENSION)
+}
+
 fn entries(directory: &Path) -> Vec<PathBuf> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
@@ -125,6 +133,8 @@ fn numbers(version: &str) -> Vec<u32> {
 mod tests {
     use super::*;
 
+    // A relative path leads to no other drive of Windows.
+    #[cfg(unix)]
     #[test]
     fn no_jvm_is_looked_for_in_the_working_directory() {
         let place = tempfile::TempDir::new().unwrap();

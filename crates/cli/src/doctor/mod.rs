@@ -2,24 +2,26 @@
 
 pub mod jvms;
 pub mod probe;
-mod system;
 
 use crate::failure::Failure;
 use crate::installation;
+use crate::platform::system;
 use jvmpi_conformance::tried::Tried;
 use jvmpi_formats::profile::printable;
 use jvmpi_settings::library::Machine;
 use jvms::Jvm;
 use probe::{Internal, Program};
 use serde_json::{Value, json};
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 
 /// Find the JVMs of this machine and test what works on each
 ///
-/// Each JVM runs a small program with libjvmpi.so, once with each of its collectors. The profile of HPROF must
+/// Each JVM runs a small program with jvmpi, once with each of its collectors. The profile of HPROF must
 /// agree with the program's own counts. On a version on which jvmpi was not tested, the internals of the JVM that
-/// libjvmpi.so relies on are tested too. The exit status is 0 if the program works on at least one JVM.
+/// jvmpi relies on are tested too. The exit status is 0 if the program works on at least one JVM.
 #[derive(clap::Args)]
 #[command(after_help = "Example: jvmpi doctor --report")]
 pub struct Arguments {
@@ -71,10 +73,24 @@ fn print_head(libjvmpi: &Path, is_report: bool) {
     println!("jvmpi {} for {}", env!("CARGO_PKG_VERSION"), Machine::THIS);
     println!("  library     {}", libjvmpi.display());
     if is_report {
-        for (name, value) in system::facts() {
+        for (name, value) in system::facts().into_iter().chain(settings()) {
             println!("  {name:<10}  {value}");
         }
     }
+}
+
+/// Returns the number of processors, and the variables that change how a JVM and jvmpi work.
+fn settings() -> Vec<(&'static str, String)> {
+    let processors = available_parallelism().map_or_else(|e| e.to_string(), |n| n.to_string());
+    let mut facts = vec![("processors", processors)];
+    for name in
+        ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "JVMPI_OPTIONS", "JVMPI_CONFIG"]
+    {
+        if let Some(value) = env::var_os(name) {
+            facts.push(("variable", format!("{name}={}", value.to_string_lossy())));
+        }
+    }
+    facts
 }
 
 /// Returns true if the conformance suite was passed on a JVM of this version.

@@ -1,8 +1,9 @@
 //! Trying a JVM.
 
 use super::jvms::Jvm;
-use crate::directory;
 use crate::installation;
+use crate::platform::directory;
+use jvm::platform::names::SHIM;
 use jvmpi_formats::profile::{self, Amount, Profile, TraceSerial};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -71,10 +72,10 @@ impl Program {
         run(jvm, &arguments, &format!("log=info include=Probe {settings}"))
     }
 
-    /// Tests the internals of the JVM that libjvmpi.so relies on, with this collector. Returns each with its name.
+    /// Tests the internals of the JVM that jvmpi relies on, with this collector. Returns each with its name.
     ///
     /// # Errors
-    /// Returns the message of the JVM or libjvmpi.so, or that the library does not report internals.
+    /// Returns the message of the JVM or jvmpi, or that the library does not report internals.
     pub fn internals(
         &self,
         jvm: &Jvm,
@@ -85,20 +86,20 @@ impl Program {
         let said = self.run(jvm, libjvmpi, collector, &file, "selftest=on")?;
         let internals: Vec<_> = said.stderr.lines().filter_map(Internal::of).collect();
         if internals.is_empty() {
-            return Err("libjvmpi.so reports no internals: use the library of this version".into());
+            return Err(format!("{SHIM} reports no internals: use the library of this version"));
         }
         Ok(internals)
     }
 
-    /// Checks that libjvmpi.so works in the JVM with this collector: HPROF reports exactly what the program does.
+    /// Checks that jvmpi works in the JVM with this collector: HPROF reports exactly what the program does.
     ///
     /// # Errors
-    /// Returns the message of the JVM or libjvmpi.so, or the figure that is missing.
+    /// Returns the message of the JVM or jvmpi, or the figure that is missing.
     pub fn works(&self, jvm: &Jvm, libjvmpi: &Path, collector: &str) -> Result<(), String> {
         let file = self.0.path().join("probe.txt");
         let Said { stdout, stderr } = self.run(jvm, libjvmpi, collector, &file, "")?;
         if !stderr.lines().any(|line| line.starts_with("[jvmpi] info: jvmpi ")) {
-            return Err("the JVM did not load libjvmpi.so".into());
+            return Err(format!("the JVM did not load {SHIM}"));
         }
         let reported =
             profile::File::open(&file).map_err(|error| format!("no profile: {error}"))?;
@@ -118,7 +119,7 @@ impl Program {
     }
 }
 
-/// An internal of the JVM that libjvmpi.so relies on.
+/// An internal of the JVM that jvmpi relies on.
 pub struct Internal {
     /// Its name in `docs/explanation/internals.md`.
     pub name: String,

@@ -1,7 +1,8 @@
 //! The attributes of a process, by which stores find its profiles.
 
 use super::environment::{decoded, variable};
-use crate::process::{Process, host_name};
+use crate::platform::system::host_name;
+use crate::process::Process;
 use jvmpi_formats::profile::AttributeValue;
 use std::path::Path;
 

@@ -22,7 +22,6 @@ use pushes::Pushes;
 use session::{Events, Session};
 use std::io;
 use std::num::NonZeroU32;
-use std::os::fd::AsFd;
 use std::process::ExitCode;
 pub use target::Target;
 
@@ -59,7 +58,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (settings, program) = (arguments.settings(), &arguments.program);
     let target = Target::start(&agent, &settings, process, program, secret, &waiting, |program| {
         if files.is_standard_output() {
-            program.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+            program.stdout(io::stderr());
         }
         Ok(())
     })?;
@@ -67,7 +66,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut about = match &target {
         Target::Process(process) => about::of_process(process),
         Target::Program(started, ..) => {
-            events.report_end(started);
+            events.report_end(started)?;
             about::of_program(program, started.id())
         }
     };

@@ -101,7 +101,7 @@ pub struct Arguments {
     /// Weight of the stacks in the file, if several things were recorded
     #[arg(long, value_parser = Weight::ALL.map(Weight::name), help_heading = OUTPUT)]
     pub weight: Option<String>,
-    /// Setting of libjvmpi.so, for example exclude=java.*; can be given several times
+    /// Setting of jvmpi, for example exclude=java.*; can be given several times
     #[arg(long = "setting", value_name = "KEY=VALUE", help_heading = HOW)]
     pub settings: Vec<String>,
     /// Profile this running JVM: its process ID, or a part of its main class or JAR file
@@ -160,7 +160,7 @@ impl Arguments {
         Ok(self.weight.as_deref().map(str::parse).transpose()?.or(usual))
     }
 
-    /// Returns the settings of libjvmpi.so. The user's settings override the others. A running JVM may have loaded it
+    /// Returns the settings of jvmpi. The user's settings override the others. A running JVM may have loaded it
     /// with others, and gets the user's alone.
     pub fn settings(&self) -> Vec<String> {
         let of_locks = (self.locks && self.pid.is_none()).then(|| "park=monitor".to_owned());

@@ -7,21 +7,19 @@ use super::target::Target;
 use crate::channel::{self, Channel, Entrance};
 use crate::failure::Failure;
 use crate::output;
+use crate::platform::program;
+use crate::platform::signals::{self, Signal};
 use crate::process::Process;
 use crate::progress::Progress;
-use crate::signals::{self, Signal};
 use crate::waiting::Waiting;
+use jvm::platform::names::SHIM;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::DumpKind;
 use jvmpi_report::Recording;
-use rustix::io::retry_on_intr;
-use rustix::process::{self, Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::mem;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, ExitCode, ExitStatus};
+use std::process::{Child, ExitCode};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -69,14 +67,18 @@ impl Events {
         })
     }
 
-    /// Queues the end of the program. The process still has its number then, so that no signal gets to another.
-    pub fn report_end(&self, program: &Child) {
-        let (process, sender) = (Pid::from_child(program), self.sender.clone());
+    /// Queues the end of the program.
+    ///
+    /// # Errors
+    /// Returns one line if the program cannot be waited for.
+    pub fn report_end(&self, program: &Child) -> Result<(), String> {
+        let (end, sender) = (program::end_of(program), self.sender.clone());
+        let end = end.map_err(|error| format!("cannot wait for the program: {error}"))?;
         thread::spawn(move || {
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            let _ = retry_on_intr(|| waitid(WaitId::Pid(process), options));
+            end();
             let _ = sender.send(Event::Ended);
         });
+        Ok(())
     }
 }
 
@@ -237,9 +239,7 @@ impl Session {
             _ => {}
         }
         if let Target::Process(process) = &self.target {
-            eprintln!(
-                "jvmpi: detached from process {process}; libjvmpi.so stays loaded but inactive"
-            );
+            eprintln!("jvmpi: detached from process {process}; {SHIM} stays loaded but inactive");
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -284,15 +284,13 @@ impl Session {
                 if let Target::Program(program, ..) = &self.target
                     && self.ended.is_none()
                     && signal.is_ours_alone
-                    && let Some(signal) = process::Signal::from_named_raw(signal.number)
                 {
-                    // The program was not waited for, so the number is its.
-                    let _ = process::kill_process(Pid::from_child(program), signal);
+                    signals::pass_on(signal, program);
                 }
             }
             Some(Event::Ended) => {
                 if let Target::Program(program, ..) = &mut self.target {
-                    self.ended = Some(status_of(program.wait()));
+                    self.ended = Some(program.wait().map_or(1, program::status_of));
                 }
             }
         }
@@ -339,12 +337,4 @@ impl Session {
             }
         }
     }
-}
-
-/// Returns the exit status of a program, by the rules of shells.
-fn status_of(status: io::Result<ExitStatus>) -> u8 {
-    let status = status.ok();
-    let code =
-        status.and_then(|status| status.code().or(status.signal().map(|signal| 128 + signal)));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }

@@ -2,12 +2,12 @@
 
 use super::received::Received;
 use crate::agent::Agent;
-use crate::attach::Dump;
+use crate::commands::Dump;
 use crate::failure::Failure;
 use crate::heap::DumpFile;
 use crate::launch::{not_executed, with_jvm_option};
+use crate::platform::signals;
 use crate::process::Process;
-use crate::signals;
 use crate::waiting::Waiting;
 use jvmpi_formats::profile::DumpKind;
 use std::ffi::OsString;

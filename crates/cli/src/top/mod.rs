@@ -6,19 +6,17 @@ mod table;
 use crate::agent::Agent;
 use crate::channel::{self, Channel, Connection};
 use crate::failure::{Failure, NOT_STARTED};
+use crate::platform::signals;
 use crate::process::Process;
 use crate::record::Target;
-use crate::signals;
 use crate::units;
 use crate::waiting::Waiting;
 use crossterm::event::KeyCode;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::{Section, StreamEvent, StreamReader};
-use rustix::process::{Pid, kill_process};
 use screen::{HELP, QUIT, Screen};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
 use std::process::{ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -107,7 +105,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         if is_live {
             program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         } else {
-            program.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+            program.stdout(io::stderr());
         }
         Ok(())
     })?;
@@ -194,8 +192,7 @@ impl Top<'_> {
         if let Target::Program(program, ..) = &mut self.target
             && program.try_wait().is_ok_and(|status| status.is_none())
         {
-            // The program was not waited for, so the number is its.
-            let _ = kill_process(Pid::from_child(program), rustix::process::Signal::TERM);
+            signals::ask_to_end(program);
             let _ = program.wait();
         }
         result

@@ -1,15 +1,14 @@
 //! `jvmpi check`: whether a library is a JVMPI agent that can run here.
 
-mod symbols;
-
 use crate::failure::Failure;
+use crate::platform::missing::{self, Missing};
+use jvm::platform::names::SHIM;
 use jvmpi_formats::profile::printable;
 use jvmpi_settings::library::{Contents, LibraryError, contents};
 use serde_json::json;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use symbols::Missing;
 
 /// Check if a library is a JVMPI agent that can run here
 ///
@@ -27,7 +26,7 @@ pub struct Arguments {
 /// `jvmpi check`.
 pub fn check(Arguments { library, json }: &Arguments) -> Result<ExitCode, Failure> {
     // The dynamic loader would search for a name without a slash.
-    let path = library.canonicalize().unwrap_or_else(|_| library.clone());
+    let path = dunce::canonicalize(library).unwrap_or_else(|_| library.clone());
     let file = path.to_string_lossy();
     let agent = Agent::of(&path);
     match &agent {
@@ -51,7 +50,7 @@ struct Agent {
 impl Agent {
     fn of(path: &Path) -> Result<Self, LibraryError> {
         let contents = contents(path)?;
-        let missing = symbols::missing(path);
+        let missing = missing::of(path);
         let quirks = if contents.has_no_quirks { vec![] } else { jvmpi_settings::quirks_of(path) };
         let mut quirks: Vec<_> = quirks.iter().map(ToString::to_string).collect();
         if contents.has_executable_stack {
@@ -79,7 +78,7 @@ impl Agent {
             println!("yes: jvmpi run {file} -- java …");
         } else {
             println!(
-                "yes: java -agentpath:libjvmpi.so …; the program loads this library, which seems to ask for JVMPI \
+                "yes: java -agentpath:{SHIM} …; the program loads this library, which seems to ask for JVMPI \
                  by GetEnv"
             );
         }

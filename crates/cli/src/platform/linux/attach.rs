@@ -4,27 +4,27 @@
 //! `/tmp/.attach_pidN` as it gets SIGQUIT. There it takes one command in each connection. `N` is the number
 //! that the process has in its own namespace, and `/tmp` its own: both matter if it runs in a container.
 
+use super::directory::Directory;
+use super::process::{Process, without_version};
 use crate::answer::{is_starting, understand, understand_dump};
-use crate::directory::Directory;
-use crate::process::{Process, without_version};
-use crate::waiting::Waiting;
+use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER, MOST_THREADS};
+use crate::waiting::{self, Waiting};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 /// The version of the protocol, which all JVMs from JDK 6 on understand.
 const PROTOCOL: &[u8] = b"1";
-/// The number of arguments of a command in this version.
-const ARGUMENTS: usize = 3;
 /// The maximum length of an argument.
 const LONGEST: usize = 1024;
 
@@ -83,7 +83,7 @@ pub fn load_agent(
                 None => view.connect(waiting)?,
             };
             let answer =
-                waiting.ask(process, &mut socket, &command_of("load", &arguments), MOST_ANSWER)?;
+                ask(waiting, process, &mut socket, &command_of("load", &arguments), MOST_ANSWER)?;
             let answer = String::from_utf8_lossy(&answer).into_owned();
             if !is_starting(&answer) {
                 break answer;
@@ -100,39 +100,6 @@ pub fn load_agent(
         })?;
     }
     Ok(())
-}
-
-/// A file that a JVM writes.
-#[derive(Clone, Copy, Debug)]
-pub enum Dump {
-    /// The heap dump of the objects that are reachable: the JVM runs a full collection first.
-    LiveObjects,
-    /// The heap dump of all objects that are in memory; no collection runs.
-    AllObjects,
-    /// The stacks of all threads, also of virtual ones.
-    Threads,
-}
-
-impl Dump {
-    fn command(self, path: &Path) -> Vec<u8> {
-        let objects = match self {
-            Self::LiveObjects => "-live",
-            Self::AllObjects => "-all",
-            Self::Threads => {
-                let command =
-                    [OsStr::new("Thread.dump_to_file \""), path.as_os_str(), OsStr::new("\"")];
-                return command_of(
-                    "jcmd",
-                    &[&command.join(OsStr::new("")), OsStr::new(""), OsStr::new("")],
-                );
-            }
-        };
-        command_of("dumpheap", &[path.as_os_str(), OsStr::new(objects), OsStr::new("")])
-    }
-
-    fn name(self) -> &'static str {
-        if let Self::Threads = self { "thread dump" } else { "heap dump" }
-    }
 }
 
 /// Makes the JVM write a dump, and returns the dump's path in `directory`, which is private and empty. The JVM writes into
@@ -165,7 +132,10 @@ pub fn dump(
         Some(_) => "its /tmp".into(),
     };
     let seen = temporary.as_ref().map_or(path.clone(), |temporary| temporary.path().join(DUMP));
-    let answer = waiting.ask(process, &mut socket, &what.command(&seen), MOST_ANSWER)?;
+    let (command, arguments) = what.command(&seen);
+    let arguments = arguments.each_ref().map(|argument| &**argument);
+    let command = command_of(command, &arguments);
+    let answer = ask(waiting, process, &mut socket, &command, MOST_ANSWER)?;
     understand_dump(&String::from_utf8_lossy(&answer))
         .map_err(|why| format!("the JVM {process} has not written a {name} to {place}: {why}"))?;
     if let (Some(copy), Some(temporary)) = (copy, &temporary) {
@@ -187,28 +157,21 @@ pub fn dump(
 /// # Errors
 /// Returns the reason why the JVM cannot be reached, or the JVM's own message.
 pub fn thread_dump(process: &Process, waiting: &Waiting) -> Result<String, String> {
-    /// The maximum length, with which a program of 100,000 threads gets along.
-    const MOST: usize = 1 << 30;
     let view = View::of(process)?;
     let _user = process.as_its_user()?;
     not_stopped(process)?;
     let mut socket = view.connect(waiting)?;
-    let answer = waiting.ask(
+    let answer = ask(
+        waiting,
         process,
         &mut socket,
         &command_of("threaddump", &[OsStr::new(""); ARGUMENTS]),
-        MOST,
+        MOST_THREADS,
     )?;
     let answer = String::from_utf8_lossy(&answer);
     let failed = || format!("the JVM {process} has not written a thread dump: {}", answer.trim());
     answer.strip_prefix("0\n").map(str::to_owned).ok_or_else(failed)
 }
-
-/// The name of a dump in a directory of its own.
-const DUMP: &str = "dump";
-
-/// The maximum length of the answer to a command other than `threaddump`.
-const MOST_ANSWER: usize = 1 << 16;
 
 /// The maximum size of a dump, as a multiple of the JVM's memory. The records of small objects are about three times as
 /// long as the objects.
@@ -397,7 +360,7 @@ impl<'a> View<'a> {
         }
         // The file behind the name may have been replaced; this path leads to the checked socket.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let connected = waiting.connect(process, Path::new(&path))?;
+        let connected = connect(waiting, process, Path::new(&path))?;
         if let Ok(stream) = &connected {
             let listener = listener(stream).map_err(|error| format!("{name}: {error}"))?;
             if listener != process.number() {
@@ -409,6 +372,74 @@ impl<'a> View<'a> {
         }
         Ok(connected)
     }
+}
+
+/// Connects to a socket, and waits while it accepts no connections. The inner result is that of the attempt.
+///
+/// # Errors
+/// Returns the reason if the wait is over.
+fn connect(
+    waiting: &Waiting,
+    process: &Process,
+    path: &Path,
+) -> Result<io::Result<UnixStream>, String> {
+    let (sender, connected) = mpsc::channel();
+    let path = path.to_owned();
+    // The call waits without an end while the queue of the socket is full.
+    thread::spawn(move || sender.send(UnixStream::connect(path)));
+    loop {
+        match connected.recv_timeout(waiting::LOOK) {
+            Err(RecvTimeoutError::Timeout) => waiting.check(process)?,
+            Err(RecvTimeoutError::Disconnected) => return Err("the thread panicked".into()),
+            Ok(result) => return Ok(result),
+        }
+    }
+}
+
+/// Sends a command and reads the answer to its end. A JVM sends no more than `most` bytes.
+///
+/// # Errors
+/// Returns the reason if there is no answer or the wait is over.
+fn ask(
+    waiting: &Waiting,
+    process: &Process,
+    socket: &mut UnixStream,
+    command: &[u8],
+    most: usize,
+) -> Result<Vec<u8>, String> {
+    let failed = |error| format!("the JVM {process} has not answered: {error}");
+    socket.set_read_timeout(Some(waiting::LOOK)).map_err(failed)?;
+    socket.set_write_timeout(Some(waiting::LOOK)).map_err(failed)?;
+    let mut sent = 0;
+    while sent < command.len() {
+        waiting.check(process)?;
+        match socket.write(&command[sent..]) {
+            Ok(length) => sent += length,
+            Err(error) if is_no_failure(&error) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let (mut answer, mut part) = (Vec::new(), [0; 1 << 14]);
+    loop {
+        waiting.check(process)?;
+        match socket.read(&mut part) {
+            Ok(0) => return Ok(answer),
+            Ok(length) => answer.extend_from_slice(&part[..length]),
+            Err(error) if is_no_failure(&error) => {}
+            Err(error) => return Err(failed(error)),
+        }
+        if answer.len() > most {
+            return Err(format!("the process that answers for the JVM {process} is not a JVM"));
+        }
+    }
+}
+
+/// Returns true if one read timed out, or a signal arrived.
+fn is_no_failure(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
 }
 
 /// Returns the values that identify a file.
@@ -583,5 +614,22 @@ mod tests {
         dump.set_len(1 << 40).unwrap();
         let (result, _) = copied(&dump, 1 << 40, 3);
         assert_eq!(result, Err("interrupted".into()));
+    }
+
+    #[test]
+    fn answer_that_is_too_long_is_refused() {
+        const MOST: usize = 64 << 10;
+        for (length, is_taken) in [(MOST, true), (MOST + 1, false), (100 * MOST, false)] {
+            let (mut socket, mut peer) = UnixStream::pair().unwrap();
+            let jvm = thread::spawn(move || {
+                peer.read_exact(&mut [0; 4]).unwrap();
+                // Fails when the command takes no more.
+                let _ = peer.write_all(&vec![b'x'; length]);
+            });
+            let answer = ask(&Waiting::default(), &Process::this(), &mut socket, b"load", MOST);
+            assert_eq!(answer.is_ok(), is_taken, "{length} bytes");
+            drop(socket);
+            jvm.join().unwrap();
+        }
     }
 }

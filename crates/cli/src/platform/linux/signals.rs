@@ -1,14 +1,15 @@
 //! Signals to this process, received by a thread of its own.
 
+use rustix::process::{Pid, kill_process};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
-use std::process::{self, Command};
+use std::process::{self, Child, Command};
 use std::ptr;
 use std::thread;
 
 /// The signals that ask a process to end.
-pub const HEARD: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+const HEARD: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// A signal that has come.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,18 @@ pub fn pass_to(program: &mut Command) -> &mut Command {
     };
     // SAFETY: `restore` calls functions that may be called between fork and exec, and allocates nothing.
     unsafe { program.pre_exec(restore) }
+}
+
+/// Passes a signal on to a program that was started and not waited for, so that the number is its.
+pub fn pass_on(signal: Signal, program: &Child) {
+    if let Some(signal) = rustix::process::Signal::from_named_raw(signal.number) {
+        let _ = kill_process(Pid::from_child(program), signal);
+    }
+}
+
+/// Asks a program that was started and not waited for to end.
+pub fn ask_to_end(program: &mut Child) {
+    let _ = kill_process(Pid::from_child(program), rustix::process::Signal::TERM);
 }
 
 fn set() -> libc::sigset_t {

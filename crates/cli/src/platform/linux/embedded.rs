@@ -2,7 +2,7 @@
 //!
 //! A JVM loads a library from a path, so the command writes them to a directory that only its user can change.
 
-use crate::directory::{has_one_user, users_directories};
+use super::directory::{has_one_user, users_directories};
 use jvmpi_settings::library::{self, LibraryError};
 use rustix::fs::StatVfsMountFlags;
 use sha2::{Digest, Sha256};

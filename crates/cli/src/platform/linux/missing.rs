@@ -27,7 +27,7 @@ impl Missing {
 const MOST: usize = 1000;
 
 /// Finds what the library needs and does not get, and so for the libraries that it needs.
-pub fn missing(path: &Path) -> Missing {
+pub fn of(path: &Path) -> Missing {
     let cache = Cache::read();
     let mut missing = Missing::default();
     let mut loaded: Vec<(PathBuf, Linkage)> = Vec::new();
@@ -181,12 +181,12 @@ mod tests {
         let place = directory.0.to_str().unwrap();
         let flags = ["-shared", "-fPIC", "-L", place, "-lother", "-lm", "-Wl,-rpath,$ORIGIN"];
         let file = directory.compile("libfoo.so", source, &flags);
-        assert_eq!(missing_names(missing(&file)), (vec![], vec!["frob".into()]));
+        assert_eq!(missing_names(of(&file)), (vec![], vec!["frob".into()]));
         fs::remove_file(directory.0.join("libother.so")).unwrap();
-        assert_eq!(missing_names(missing(&file)), (vec!["libother.so".into()], vec![]));
+        assert_eq!(missing_names(of(&file)), (vec!["libother.so".into()], vec![]));
         // No library, and none that could be waited for.
         directory.write("libother.so", b"text");
-        assert_eq!(missing_names(missing(&file)).0, ["libother.so"]);
+        assert_eq!(missing_names(of(&file)).0, ["libother.so"]);
     }
 
     /// The loader itself would run the constructor of the library that DT_DEPAUDIT names.
@@ -204,7 +204,7 @@ mod tests {
         let source = "int JVM_OnLoad(void *vm, char *o, void *r) { return 0; }\n";
         let depaudit = format!("-Wl,--depaudit={}", audit.display());
         let file = directory.compile("libfoo.so", source, &["-shared", "-fPIC", &depaudit]);
-        assert!(missing(&file).libraries.is_empty());
+        assert!(of(&file).libraries.is_empty());
         assert!(!ran.exists(), "the audit library was run");
     }
 
