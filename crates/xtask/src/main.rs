@@ -90,7 +90,7 @@ const COMMANDS: [Command; 17] = [
     },
     Command {
         usage: "dist [--machine NAME] [--profile NAME] [--check]",
-        about: "build archives, a package, a wheel and the command as a single file in target/dist, also for i386, arm64 and musl, and an archive of DLLs for windows; --check builds twice and compares",
+        about: "build archives, a package, a wheel and the command as a single file in target/dist, also for i386, arm64 and musl, and an archive and a wheel for windows; --check builds twice and compares",
         run: dist::run_command,
     },
     Command {

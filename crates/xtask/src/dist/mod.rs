@@ -216,7 +216,7 @@ pub fn release(arguments: &[String]) -> Result<(), String> {
 impl Archives<'_> {
     fn make(&self) -> Result<Vec<PathBuf>, String> {
         if self.build.machine.is_windows() {
-            return self.zip().map(|archive| vec![archive]);
+            return self.zip();
         }
         let files = product::files(self.build)?;
         let symbols_name = format!("{}-symbols", self.name);
@@ -253,12 +253,12 @@ impl Archives<'_> {
         Ok(made)
     }
 
-    /// Builds the archive for Windows, which has the libraries and what belongs to them.
-    fn zip(&self) -> Result<PathBuf, String> {
+    /// Builds the archive and the wheel for Windows.
+    fn zip(&self) -> Result<Vec<PathBuf>, String> {
         let tree = self.empty(&self.name)?;
-        for file in product::dlls(self.build)? {
+        for file in product::for_windows(self.build)? {
             file.write(&tree)?;
-            if let Content::Library(_) = file.content {
+            if let Content::Program(_) | Content::Library(_) = file.content {
                 run(self.build.tool("objcopy").arg("--strip-unneeded").arg(tree.join(&file.path)))?;
             }
         }
@@ -266,8 +266,9 @@ impl Archives<'_> {
         let archive = self.directory.join(format!("{}.zip", self.name));
         let mut pack = Command::new("python3");
         run(pack.args(["-c", ZIP]).args([&archive, &tree]).arg(&self.time))?;
+        let wheel = wheel::build(self.build.machine, &tree, &self.directory, &self.time)?;
         fs::remove_dir_all(&tree).map_err(|e| format!("{}: {e}", tree.display()))?;
-        Ok(archive)
+        Ok(vec![archive, wheel])
     }
 
     /// Fails if the stripped library of a release is too large.

@@ -20,6 +20,13 @@ const FILES: [(&str, &str); 5] = [
     ("include/jvmpi.h", "data/data/include/jvmpi.h"),
     ("share/man/man1/jvmpi.1", "data/data/share/man/man1/jvmpi.1"),
 ];
+/// The files of the wheel for Windows, where a program looks for libraries beside it.
+const FOR_WINDOWS: [(&str, &str); 4] = [
+    ("bin/jvmpi.exe", "data/scripts/jvmpi.exe"),
+    ("bin/jvmpi.dll", "data/scripts/jvmpi.dll"),
+    ("bin/hprof.dll", "data/scripts/hprof.dll"),
+    ("include/jvmpi.h", "data/data/include/jvmpi.h"),
+];
 const LICENSES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY-LICENCES"];
 
 /// Builds the wheel of the files in this tree. Its files have this time.
@@ -33,7 +40,8 @@ pub fn build(
     let root = directory.join("wheel");
     let _ = fs::remove_dir_all(&root);
     let write = |path: String, content: Content| product::File { path, content }.write(&root);
-    for (from, to) in FILES {
+    let files = if machine.is_windows() { &FOR_WINDOWS[..] } else { &FILES };
+    for &(from, to) in files {
         let from = tree.join(from);
         let is_program = to.starts_with("data/scripts");
         let content = if is_program { Content::Program(from) } else { Content::Data(from) };
@@ -49,7 +57,7 @@ pub fn build(
     write(information("sboms/jvmpi.cdx.json"), bill)?;
     let page = workspace_root().join("crates/cli/README.md");
     let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
-    write(information("METADATA"), Content::Text(metadata(&page)))?;
+    write(information("METADATA"), Content::Text(metadata(machine, &page)))?;
     let tag = format!("py3-none-{}", platform(machine)?);
     let wheel = format!(
         "Wheel-Version: 1.0\nGenerator: jvmpi {VERSION}\nRoot-Is-Purelib: false\nTag: {tag}\n"
@@ -69,11 +77,13 @@ fn platform(machine: &Machine) -> Result<&'static str, String> {
         "i386" => "manylinux2014_i686",
         "arm64" => "manylinux2014_aarch64",
         "musl" => "musllinux_1_2_x86_64",
+        "windows" => "win_amd64",
         other => return Err(format!("wheels have no name for {other}")),
     })
 }
 
-fn metadata(page: &str) -> String {
+fn metadata(machine: &Machine, page: &str) -> String {
+    let system = if machine.is_windows() { "Microsoft :: Windows" } else { "POSIX :: Linux" };
     let mut text = format!(
         "Metadata-Version: 2.4\n\
          Name: jvmpi\n\
@@ -81,7 +91,7 @@ fn metadata(page: &str) -> String {
          Summary: Profiles Java programs, and runs JVMPI agents on current JVMs\n\
          Keywords: java,jvm,jvmpi,profiler,hprof\n\
          Classifier: Environment :: Console\n\
-         Classifier: Operating System :: POSIX :: Linux\n\
+         Classifier: Operating System :: {system}\n\
          Classifier: Programming Language :: Java\n\
          Classifier: Programming Language :: Rust\n\
          Classifier: Topic :: Software Development :: Debuggers\n\

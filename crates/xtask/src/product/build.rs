@@ -66,10 +66,11 @@ impl Build {
         })
     }
 
-    /// Compiles the libraries for Windows. Returns their directory.
-    pub fn dlls(&self) -> Result<PathBuf, String> {
+    /// Compiles the libraries and the command for Windows. Returns their directory.
+    pub fn for_windows(&self) -> Result<PathBuf, String> {
         self.machine.can_be_compiled_for()?;
-        self.cargo("build", &["jvmpi-shim", "jvmpi-hprof"], &["--lib"], &target_dir())?;
+        let packages = [&["jvmpi-shim"], &TOOLS[..]].concat();
+        self.cargo("build", &packages, &["--lib", "--bin", "jvmpi"], &target_dir())?;
         Ok(self.directory())
     }
 

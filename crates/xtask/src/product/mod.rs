@@ -103,11 +103,12 @@ pub fn files(build: &Build) -> Result<Vec<File>, String> {
     Ok(files)
 }
 
-/// Builds and returns the files for Windows: the libraries, their import library for programs that embed them, the header
-/// and the documentation. The command is for Linux.
-pub fn dlls(build: &Build) -> Result<Vec<File>, String> {
-    let made = build.dlls()?;
+/// Builds and returns the files for Windows: the command, the libraries, their import library for programs that embed them,
+/// the header and the documentation.
+pub fn for_windows(build: &Build) -> Result<Vec<File>, String> {
+    let made = build.for_windows()?;
     let mut files = vec![
+        program("bin/jvmpi.exe", &made.join("jvmpi.exe")),
         library("bin/jvmpi.dll", &made.join("jvmpi.dll")),
         library("bin/hprof.dll", &made.join("hprof.dll")),
         data("lib/libjvmpi.dll.a", &made.join("libjvmpi.dll.a")),
