@@ -14,11 +14,22 @@ const LANDING: &str = "--landing";
 const CASES: &str = "compat-tests";
 const PROGRAM: &str = "compat";
 
+/// The packages whose tests run in Wine. Other tests start programs of Linux, or JVMs as the conformance suite does.
+const IN_WINE: [&str; 7] = [
+    "--package=jvmpi-cli",
+    "--package=jvmpi-formats",
+    "--package=jvmpi-jvm",
+    "--no-default-features",
+    "--features=jvmpi-cli/conformance",
+    "--lib",
+    "--bins",
+];
+
 /// Runs `cargo test` with the profile of the library that the compatibility tests load: optimized, with debug
 /// assertions. Without arguments it runs the models too, and the cases run on the installed JDK with G1. With
 /// `--landing` only cases run: those that a landing needs on other JDKs and collectors. With `--all`, or for another
 /// machine, they run on every JDK. Missing JDKs are downloaded for both, except the newer ones that need a C library of
-/// their own. With `--vm` they run on that JVM, which is downloaded if it is named by its version.
+/// their own. For Windows the conformance suite runs in place of the cases. With `--vm` they run on that JVM, which is downloaded if it is named by its version.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
@@ -56,9 +67,19 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         cargo.env(jdk::OTHER, vm);
     }
     if are_all {
-        cargo.arg("--workspace");
-        // xtask builds for other machines; it runs only on this one.
-        cargo.args(if machine.is_this() { &[][..] } else { &["--exclude", "xtask"] });
+        cargo.args(match machine.name {
+            _ if machine.is_this() => &["--workspace"][..],
+            "windows" => &IN_WINE,
+            // xtask builds for other machines; it runs only on this one.
+            _ => &["--workspace", "--exclude", "xtask"],
+        });
+        if machine.is_windows() {
+            cross::xtask(
+                machine,
+                "conformance",
+                &["jdk17", "jdk25", "g1", "serial"].map(str::to_owned),
+            )?;
+        }
     }
     eprintln!("Compiling everything, then running the tests of each package:");
     skips::run(cargo.args(["--profile", "checked"]).args(arguments))?;

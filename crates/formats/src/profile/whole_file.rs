@@ -126,6 +126,7 @@ impl WholeFile {
     }
 }
 
+#[cfg(unix)]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -51,7 +51,7 @@ fn main() -> ExitCode {
             lintian_accepts_the_packages,
         ),
     ];
-    // The suite tests what is built for Windows, in Wine and once a day.
+    // What is built for Windows has tests of its own.
     for machine in machine::ALL.iter().filter(|machine| !machine.is_windows()) {
         // For musl there are no packages, and pip for glibc refuses the wheel.
         let cases = if machine.is_musl() { &IN_CLEAN_ROOTS[..2] } else { &IN_CLEAN_ROOTS };
