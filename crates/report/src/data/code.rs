@@ -1,7 +1,7 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
 use indexmap::IndexSet;
-use jvmpi_formats::profile::{Profile, StackId, without_address};
+use jvmpi_formats::profile::{FrameId, Profile, StackId, without_address};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
@@ -84,8 +84,10 @@ pub(super) struct Nodes {
     methods: FxHashMap<(u32, u32), u32>,
     frames: FxHashMap<(u32, i32), u32>,
     nodes: FxHashMap<(u32, u32), u32>,
-    /// The nodes of stacks, by the number of the profile.
-    stacks: FxHashMap<(usize, StackId), u32>,
+    /// The frames of each profile; None if its method is unknown.
+    of_profile: FxHashMap<(usize, FrameId), Option<u32>>,
+    /// The nodes of each profile's stacks, by the place of the stack; None if it was not asked for.
+    stacks: FxHashMap<usize, Vec<Option<u32>>>,
 }
 
 impl From<Nodes> for Code {
@@ -114,28 +116,46 @@ impl Nodes {
         mut stack: StackId,
     ) -> u32 {
         let traces = &profile.traces;
+        let all = || vec![None; traces.stacks()];
+        let mut stacks = std::mem::take(self.stacks.entry(number).or_insert_with(all));
         // Walks from the innermost frame to the first stack that has a node, and back.
         let mut without_node = Vec::new();
         let mut node = loop {
-            if let Some(&node) = self.stacks.get(&(number, stack)) {
-                break node;
+            if let Some(Some(node)) = stacks.get(stack.0 as usize) {
+                break *node;
             }
             let Some((frame, caller)) = traces.call(stack) else { break 0 };
             without_node.push((stack, frame));
             stack = caller;
         };
         for (stack, frame) in without_node.into_iter().rev() {
-            if let Some((frame, method)) = profile.frame(frame) {
-                let class = strings.class(profile.names.get(method.class));
-                let [name, source] = [method.name, method.source]
-                    .map(|name| strings.number(profile.names.get(name)));
-                let method = self.method(class, name, source);
-                let frame = self.frame(method, frame.line.code());
+            let known = self.of_profile.get(&(number, frame)).copied();
+            let frame = known.unwrap_or_else(|| self.learn(strings, number, profile, frame));
+            if let Some(frame) = frame {
                 node = self.child(node, frame);
             }
-            self.stacks.insert((number, stack), node);
+            stacks[stack.0 as usize] = Some(node);
         }
+        self.stacks.insert(number, stacks);
         node
+    }
+
+    fn learn(
+        &mut self,
+        strings: &mut Strings,
+        number: usize,
+        profile: &Profile,
+        id: FrameId,
+    ) -> Option<u32> {
+        let frame = profile.frame(id).map(|(frame, method)| {
+            let class = strings.class(profile.names.get(method.class));
+            let [name, source] =
+                [method.name, method.source].map(|name| strings.number(profile.names.get(name)));
+            let method = self.method(class, name, source);
+            self.frame(method, frame.line.code())
+        });
+        self.of_profile.insert((number, id), frame);
+        frame
     }
 
     fn method(&mut self, class: u32, name: u32, source: u32) -> u32 {

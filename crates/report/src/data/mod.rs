@@ -14,7 +14,7 @@ mod threads;
 
 use std::time::Duration;
 
-use jvmpi_formats::profile::Profile;
+use jvmpi_formats::profile::{Profile, Trace};
 use serde::{Deserialize, Serialize};
 
 use crate::{Input, Recording};
@@ -142,12 +142,14 @@ impl Data {
 impl Header {
     fn of(input: &Input<'_>) -> Header {
         let profile = input.profile;
+        let depths = profile.traces.depths();
+        let depth_of = |trace: Trace<'_>| depths[trace.frames.id().0 as usize] as usize;
         Header {
             name: input.name.to_owned(),
             created: profile.created.0,
             problem: input.problem.map(str::to_owned),
             recording: input.recording.map(Recorded::of),
-            depth: profile.traces.iter().map(|trace| trace.frames.len()).max().unwrap_or(0),
+            depth: profile.traces.iter().map(depth_of).max().unwrap_or(0),
             traces: profile.traces.len(),
             frames: profile.frames.len(),
             classes: profile.classes.iter().len(),

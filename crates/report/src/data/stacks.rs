@@ -244,10 +244,15 @@ fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
             *own += row.own;
             *calls = row.calls.max(*calls);
         }
-        let mut traces: Vec<_> = traces.into_iter().collect();
-        traces.sort_unstable_by_key(|&(trace, _)| trace);
+        // In the order of the tree, most nodes and rows differ by one from those before, which takes a character.
+        let ranks = profile.traces.ranks();
+        let rank = |trace| ranks[profile.traces.frames_of(trace).id().0 as usize];
+        let traces = traces.into_iter().map(|(trace, times)| (rank(trace), trace, times));
+        let mut traces: Vec<_> = traces.collect();
+        traces.sort_unstable();
+        table.rows.reserve(traces.len());
         let mut rest = Duration::ZERO;
-        for (trace, (own, calls)) in traces {
+        for (_, trace, (own, calls)) in traces {
             let place = shared.place(number, profile, trace);
             // Fractions of a microsecond are carried over to the next row, so that the sum is right.
             rest += own;

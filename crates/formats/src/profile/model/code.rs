@@ -364,6 +364,33 @@ impl Traces {
         self.calls.len()
     }
 
+    /// Returns the number of frames of each stack.
+    pub fn depths(&self) -> Vec<u32> {
+        let mut depths = vec![0; self.calls.len()];
+        for (place, call) in self.calls.iter().enumerate().skip(1) {
+            depths[place] = depths[call.caller.0 as usize] + 1;
+        }
+        depths
+    }
+
+    /// Returns the rank of each stack in a walk through the tree in which a stack precedes those that it has called,
+    /// and its callees follow it before the next one.
+    pub fn ranks(&self) -> Vec<u32> {
+        // The number of stacks from this one on, up to the rank of each.
+        let mut ranks = vec![1; self.calls.len()];
+        for (place, call) in self.calls.iter().enumerate().skip(1).rev() {
+            ranks[call.caller.0 as usize] += ranks[place];
+        }
+        let mut next = vec![1; self.calls.len()];
+        ranks[0] = 0;
+        for (place, call) in self.calls.iter().enumerate().skip(1) {
+            let rank = next[call.caller.0 as usize];
+            next[call.caller.0 as usize] += ranks[place];
+            (ranks[place], next[place]) = (rank, rank + 1);
+        }
+        ranks
+    }
+
     /// Returns all traces in the order in which they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Trace<'_>> {
         self.traces.iter().map(|stored| self.trace(stored))
@@ -443,6 +470,20 @@ mod tests {
         assert_eq!(traces.len(), 1);
         assert_eq!(traces.intern(thread, &[FrameId(3)]), TraceSerial(6));
     }
+
+    #[test]
+    fn ranks_keep_the_callees_of_a_stack_together() {
+        let mut traces = Traces::default();
+        let empty = StackId::EMPTY;
+        let [a, b] = [1, 2].map(|frame| traces.push(empty, FrameId(frame)));
+        let [below_b, below_a] = [b, a].map(|caller| traces.push(caller, FrameId(3)));
+        let last = traces.push(below_a, FrameId(4));
+        let (ranks, depths) = (traces.ranks(), traces.depths());
+        let in_order = [empty, a, below_a, last, b, below_b].map(|stack| stack.0 as usize);
+        assert_eq!(in_order.map(|stack| ranks[stack]), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(in_order.map(|stack| depths[stack]), [0, 1, 2, 3, 1, 2]);
+    }
+
     #[test]
     fn stacks_share_the_calls_that_they_begin_with() {
         let mut traces = Traces::default();
