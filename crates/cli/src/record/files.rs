@@ -219,7 +219,7 @@ fn estimated(about: &Recording) -> String {
 
 /// Returns the remark that some stacks have only their innermost frames, if that is so.
 fn cut_off(profile: &Profile) -> String {
-    let weights = Weight::of(profile).into_iter();
+    let weights = [Weight::CpuSamples, Weight::WallSamples].into_iter();
     let stacks = weights.flat_map(|weight| profile::stacks(profile, weight));
     let samples: u64 = stacks.filter(|stack| stack.is_cut_off(profile)).map(|s| s.value).sum();
     match samples {
