@@ -37,14 +37,19 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, LibraryError> {
         if metadata.is_file() && metadata.len() > LARGEST {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let mut data = Vec::new();
+        let mut data = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
         if metadata.is_file() || metadata.is_dir() {
             File::open(path)?.take(LARGEST).read_to_end(&mut data)?;
         }
         Ok(data)
     };
-    read().map_err(|error: io::Error| match error.kind() {
+    read().map_err(|error| unreadable(path, error))
+}
+
+/// Returns the error of a file that cannot be opened or read.
+pub fn unreadable(path: &Path, error: io::Error) -> LibraryError {
+    match error.kind() {
         io::ErrorKind::NotFound => LibraryError::NoFile { path: path.into() },
         _ => LibraryError::Unreadable { path: path.into(), error },
-    })
+    }
 }

@@ -15,13 +15,14 @@ use crate::platform;
 pub use contents::{Contents, Linkage, contents, contents_of, linkage, linkage_of};
 pub use error::{EXECUTABLE_STACK, Instead, LibraryError};
 pub(crate) use file::Bounded;
-use file::read_file;
+use file::{read_file, unreadable};
 pub use machine::Machine;
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, Sym};
-use object::{Endianness, ReadRef};
+use object::{Endianness, ReadCache, ReadRef};
 pub use stack::without_executable_stack;
 use std::ffi::CString;
+use std::fs::File;
 use std::path::Path;
 
 /// The names of an agent's entry point. HotSpot takes a library with the first one for no JVMTI agent if `-Xrun` names it;
@@ -68,9 +69,8 @@ pub(crate) fn machine_of_elf(path: &Path, data: Bounded<'_>) -> Result<Machine, 
 /// # Errors
 /// Fails if there is no such ELF file at this path, or if it is damaged.
 pub fn section(path: &Path, name: &str) -> Result<Option<Vec<u8>>, LibraryError> {
-    let bytes = read_file(path)?;
-    let data = Bounded(&bytes);
-    bits(path, data)?;
+    // The command looks for sections in itself at each start. Most of its file need not be read.
+    let data = &ReadCache::new(File::open(path).map_err(|error| unreadable(path, error))?);
     let find = || {
         let header = Native::parse(data)?;
         let endian = header.endian()?;
