@@ -27,9 +27,10 @@ const IN_WINE: [&str; 7] = [
 
 /// Runs `cargo test` with the profile of the library that the compatibility tests load: optimized, with debug
 /// assertions. Without arguments it runs the models too, and the cases run on the installed JDK with G1. With
-/// `--landing` only cases run: those that a landing needs on other JDKs and collectors. With `--all`, or for another
-/// machine, they run on every JDK. Missing JDKs are downloaded for both, except the newer ones that need a C library of
-/// their own. For Windows the conformance suite runs in place of the cases. With `--vm` they run on that JVM, which is downloaded if it is named by its version.
+/// `--landing` only cases run: those that a landing needs on other JDKs and collectors. With `--all`, or for
+/// another machine, they run on every JDK. Missing JDKs are downloaded for both, except the newer ones that need a
+/// C library of their own. For Windows the conformance suite runs in place of the cases. With `--vm` they run on
+/// that JVM, which is downloaded if it is named by its version.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
