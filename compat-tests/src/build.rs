@@ -138,6 +138,8 @@ fn cargo_build(profile: &str, what: &[&str]) -> Result<(), String> {
     let mut build = cargo();
     build.args(["build", "--quiet", "--profile", profile]).args(what);
     build.arg("--target-dir").arg(target_dir());
+    // Build scripts of C code run again if it changes, and it is set only while archives are made.
+    build.env_remove("SOURCE_DATE_EPOCH");
     run(&mut build)
 }
 
