@@ -132,7 +132,7 @@ fn churn_with_all_events(vm: &Vm<'_>) -> Result<(), String> {
 /// Heap walks and collections compete to find dead objects: all are reported, and classes are unloaded. (JDK 11
 /// reports dead objects in the pause.)
 fn dumps_take_no_deaths_away(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Churn")?.argument("1000").argument("dumps");
+    let java = vm.java("Churn")?.argument("1000").argument("dumps").property("churn.least", "6");
     let outcome = checked(java, "")?;
     let end = outcome.expects.one("expect")?;
     ensure!(end.int("dumps")? > 0, "{end}");
