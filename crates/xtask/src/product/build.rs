@@ -118,6 +118,9 @@ impl Build {
         cargo.args(["--profile", &self.profile]).args(arguments);
         if let Some(target) = self.target() {
             cargo.args(["--target", target]);
+        } else if self.profile == "checked" {
+            // Tests of archives measure nothing. What they share with other tests is compiled by `build::command`.
+            cargo.env("CARGO_PROFILE_CHECKED_OPT_LEVEL", "0");
         }
         let linker = self.machine.cargo_variable("LINKER");
         if let Some(Anywhere { flags, linker: path, commit }) = &self.anywhere {
