@@ -22,20 +22,23 @@ impl CpuClock {
     /// Returns the thread's CPU time in nanoseconds. `ask` requests it from the system.
     #[inline]
     pub fn now(&mut self, ask: impl FnOnce() -> u64) -> u64 {
-        self.at(ticks(), scale(), ask)
+        self.at(ticks(), scale(), || (ask(), ticks()))
     }
 
+    /// `ask` returns the counter too: a system that takes longer than the limit to answer would be asked at every event.
     #[inline]
-    fn at(&mut self, ticks: u64, scale: Scale, ask: impl FnOnce() -> u64) -> u64 {
+    fn at(&mut self, ticks: u64, scale: Scale, ask: impl FnOnce() -> (u64, u64)) -> u64 {
         // A counter that differs between processors may run backward. The difference then wraps to a long
         // time.
         let passed = ticks.wrapping_sub(self.ticks);
-        self.ticks = ticks;
         if passed <= scale.limit {
+            self.ticks = ticks;
             self.time += (passed * scale.nanos) >> SHIFT;
         } else {
+            let (time, answered) = ask();
+            self.ticks = answered;
             // This compensates for time that was overcounted before.
-            self.time = self.time.max(ask());
+            self.time = self.time.max(time);
         }
         self.time
     }
@@ -113,21 +116,28 @@ mod tests {
     #[test]
     fn short_spans_are_counted_and_long_ones_asked_for() {
         let mut clock = CpuClock::default();
-        let never = || -> u64 { panic!("asked") };
-        assert_eq!(clock.at(1_000_000, HALF, || 70), 70);
+        let never = || -> (u64, u64) { panic!("asked") };
+        assert_eq!(clock.at(1_000_000, HALF, || (70, 1_000_000)), 70);
         assert_eq!(clock.at(1_000_100, HALF, never), 120);
         assert_eq!(clock.at(1_020_100, HALF, never), 10_120);
-        assert_eq!(clock.at(1_040_101, HALF, || 10_500), 10_500);
-        assert_eq!(clock.at(1_040_000, HALF, || 10_510), 10_510, "backwards");
+        assert_eq!(clock.at(1_040_101, HALF, || (10_500, 1_040_101)), 10_500);
+        assert_eq!(clock.at(1_040_000, HALF, || (10_510, 1_040_000)), 10_510, "backwards");
+    }
+
+    #[test]
+    fn slow_answer_is_not_followed_by_another_request() {
+        let mut clock = CpuClock::default();
+        assert_eq!(clock.at(1_000_000, HALF, || (70, 1_090_000)), 70);
+        assert_eq!(clock.at(1_090_100, HALF, || panic!("asked")), 120);
     }
 
     #[test]
     fn overestimated_time_is_subtracted_later() {
         let mut clock = CpuClock::default();
-        clock.at(1_000_000, HALF, || 0);
-        assert_eq!(clock.at(1_010_000, HALF, || 0), 5_000);
-        assert_eq!(clock.at(2_000_000, HALF, || 1_000), 5_000);
-        assert_eq!(clock.at(3_000_000, HALF, || 6_000), 6_000);
+        clock.at(1_000_000, HALF, || (0, 1_000_000));
+        assert_eq!(clock.at(1_010_000, HALF, || (0, 1_010_000)), 5_000);
+        assert_eq!(clock.at(2_000_000, HALF, || (1_000, 2_000_000)), 5_000);
+        assert_eq!(clock.at(3_000_000, HALF, || (6_000, 3_000_000)), 6_000);
     }
 
     #[test]
