@@ -1,7 +1,7 @@
 //! `jvmpi check`: whether a library is a JVMPI agent that can run here.
 
 use crate::failure::Failure;
-use crate::platform::missing::{self, Missing};
+use crate::platform::missing;
 use jvm::platform::names::SHIM;
 use jvmpi_formats::profile::printable;
 use jvmpi_settings::library::{Contents, LibraryError, contents};
@@ -38,6 +38,19 @@ pub fn check(Arguments { library, json }: &Arguments) -> Result<ExitCode, Failur
         Err(why) => println!("no: {why}"),
     }
     Ok(if agent.is_ok_and(|agent| agent.is_fit()) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Libraries and symbols that the dynamic loader does not find.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    pub libraries: Vec<String>,
+    pub symbols: Vec<String>,
+}
+
+impl Missing {
+    fn is_nothing(&self) -> bool {
+        self.libraries.is_empty() && self.symbols.is_empty()
+    }
 }
 
 /// A library that is an agent.

@@ -1,8 +1,10 @@
 //! Waiting for a JVM for no longer than the user wants.
 
+use crate::answer::is_starting;
 use crate::process::Process;
 use jvmpi_cpu_timeout::CpuTimeout;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest time that a call blocks. Between two calls the signal and the user's time are checked.
@@ -75,6 +77,25 @@ impl Waiting {
         Ok(())
     }
 
+    /// Asks for a library to be loaded until the VM has started. Returns its answer.
+    ///
+    /// # Errors
+    /// Returns the error of `ask`, or the reason why the wait for the VM is over.
+    pub fn for_start(
+        &self,
+        process: &Process,
+        mut ask: impl FnMut() -> Result<Vec<u8>, String>,
+    ) -> Result<String, String> {
+        loop {
+            let answer = String::from_utf8_lossy(&ask()?).into_owned();
+            if !is_starting(&answer) {
+                return Ok(answer);
+            }
+            self.check(process)?;
+            thread::sleep(LOOK);
+        }
+    }
+
     /// Returns true if the process has used the extra CPU time since the end of the user's time.
     fn is_idle(&self, process: &Process) -> bool {
         let mut patience = self.patience.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +106,6 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
 
     #[test]
     fn signals_of_the_past_do_not_end_a_renewed_wait() {

@@ -6,7 +6,7 @@
 
 use super::directory::Directory;
 use super::process::{Process, without_version};
-use crate::answer::{is_starting, understand, understand_dump};
+use crate::answer::{understand, understand_dump};
 use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER, MOST_THREADS};
 use crate::waiting::{self, Waiting};
 use rustix::fs::OFlags;
@@ -76,21 +76,15 @@ pub fn load_agent(
         // The JVM may be asked later to load the same libraries again.
         copies.keep(true);
         let arguments = [library.as_os_str(), OsStr::new("true"), &options];
-        let answer = loop {
+        let command = command_of("load", &arguments);
+        let answer = waiting.for_start(process, || {
             // A connection takes one command.
             let mut socket = match connected.take() {
                 Some(socket) => socket,
                 None => view.connect(waiting)?,
             };
-            let answer =
-                ask(waiting, process, &mut socket, &command_of("load", &arguments), MOST_ANSWER)?;
-            let answer = String::from_utf8_lossy(&answer).into_owned();
-            if !is_starting(&answer) {
-                break answer;
-            }
-            waiting.check(process)?;
-            thread::sleep(LOOK);
-        };
+            ask(waiting, process, &mut socket, &command, MOST_ANSWER)
+        })?;
         understand(&answer).map_err(|why| {
             copies.keep(copies.are_loaded_by(process));
             let another = "; if another recording of it is running, end that one first";

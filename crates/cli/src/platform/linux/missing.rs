@@ -4,23 +4,11 @@
 //! then runs the libraries that DT_AUDIT and DT_DEPAUDIT name.
 
 use crate::agent::library_path;
+use crate::check::Missing;
 use jvmpi_settings::library::{Linkage, linkage};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Libraries and symbols that the dynamic loader does not find.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Missing {
-    pub libraries: Vec<String>,
-    pub symbols: Vec<String>,
-}
-
-impl Missing {
-    pub fn is_nothing(&self) -> bool {
-        self.libraries.is_empty() && self.symbols.is_empty()
-    }
-}
 
 /// More libraries, and directories in a search path, than any agent needs. A library that names more of both would
 /// keep the command busy for hours.

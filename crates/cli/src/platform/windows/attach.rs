@@ -4,7 +4,7 @@
 //! starts in the JVM's process calls the function.
 
 use super::process::Process;
-use crate::answer::{is_starting, understand, understand_dump};
+use crate::answer::{understand, understand_dump};
 use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER, MOST_THREADS};
 use crate::waiting::{LOOK, Waiting};
 use jvm::platform::names::to_system;
@@ -63,15 +63,8 @@ pub fn load_agent(
     let paths: Vec<PathBuf> = libraries.iter().map(|path| (*path).to_owned()).collect();
     for options in commands(&paths)? {
         let arguments = [paths[0].clone().into_os_string(), "true".into(), options];
-        let answer = loop {
-            let answer = ask(process, waiting, "load", &arguments, MOST_ANSWER)?;
-            let answer = String::from_utf8_lossy(&answer).into_owned();
-            if !is_starting(&answer) {
-                break answer;
-            }
-            waiting.check(process)?;
-            thread::sleep(LOOK);
-        };
+        let answer = waiting
+            .for_start(process, || ask(process, waiting, "load", &arguments, MOST_ANSWER))?;
         understand(&answer).map_err(|why| {
             format!("the JVM {process} has not loaded {}: {why}", paths[0].display())
         })?;

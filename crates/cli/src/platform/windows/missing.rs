@@ -1,23 +1,11 @@
 //! Libraries and symbols that a library needs and that are not there, looked for in files.
 
 use crate::agent::library_path;
+use crate::check::Missing;
 use jvmpi_settings::library::pe::{Linkage, linkage};
 use std::collections::{BTreeSet, HashMap};
 use std::env;
 use std::path::{Path, PathBuf};
-
-/// Libraries and symbols that the loader does not find.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Missing {
-    pub libraries: Vec<String>,
-    pub symbols: Vec<String>,
-}
-
-impl Missing {
-    pub fn is_nothing(&self) -> bool {
-        self.libraries.is_empty() && self.symbols.is_empty()
-    }
-}
 
 /// More libraries than any agent needs.
 const MOST: usize = 1000;
