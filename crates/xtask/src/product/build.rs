@@ -48,19 +48,17 @@ impl Build {
     /// Compiles everything.
     pub fn run(&self) -> Result<Binaries, String> {
         self.machine.can_be_compiled_for()?;
-        let shim = ["--lib", "--crate-type", "cdylib,staticlib"];
-        self.cargo("rustc", &["jvmpi-shim"], &shim, &self.target_dir_of_shim())?;
         if self.target().is_none() && self.profile == "checked" {
             // The other tests have them already.
             build::command()?;
         } else {
-            self.cargo("build", &TOOLS, &[], &target_dir())?;
+            self.cargo(&["jvmpi-shim"])?;
+            self.cargo(&TOOLS)?;
         }
-        let of_shim = |name| self.below(&self.target_dir_of_shim()).join(name);
         let made = |name| self.directory().join(name);
         Ok(Binaries {
-            libjvmpi: of_shim("libjvmpi.so"),
-            archive: of_shim("libjvmpi.a"),
+            libjvmpi: made("libjvmpi.so"),
+            archive: made("libjvmpi.a"),
             libhprof: made("libhprof.so"),
             jvmpi: made("jvmpi"),
         })
@@ -70,28 +68,17 @@ impl Build {
     pub fn for_windows(&self) -> Result<PathBuf, String> {
         self.machine.can_be_compiled_for()?;
         let packages = [&["jvmpi-shim"], &TOOLS[..]].concat();
-        self.cargo("build", &packages, &["--lib", "--bin", "jvmpi"], &target_dir())?;
+        self.cargo(&packages)?;
         Ok(self.directory())
-    }
-
-    /// Returns Cargo's target directory for `libjvmpi.so` with the archive. In the usual one, this build and the next
-    /// one without the archive would each compile the library again.
-    fn target_dir_of_shim(&self) -> PathBuf {
-        if self.target().is_none() { target_dir().join("archive") } else { target_dir() }
     }
 
     /// Returns the directory of the compiled files.
     pub fn directory(&self) -> PathBuf {
-        self.below(&target_dir())
-    }
-
-    /// Returns the directory of the files that are compiled in this target directory.
-    fn below(&self, target_dir: &Path) -> PathBuf {
         let target = self.target().map(OsString::from);
         let target = target.or_else(|| env::var_os("CARGO_BUILD_TARGET")).unwrap_or_default();
         // Cargo's profile `dev` uses the directory `debug`.
         let profile = if self.profile == "dev" { "debug" } else { &self.profile };
-        target_dir.join(target).join(profile)
+        target_dir().join(target).join(profile)
     }
 
     /// Returns the target passed to Cargo. Every kind of build has its own directory, so that each is incremental.
@@ -105,22 +92,13 @@ impl Build {
         Command::new(self.machine.binutil(name))
     }
 
-    fn cargo(
-        &self,
-        command: &str,
-        packages: &[&str],
-        arguments: &[&str],
-        compiled: &Path,
-    ) -> Result<(), String> {
+    /// Compiles the libraries and programs of these packages.
+    fn cargo(&self, packages: &[&str]) -> Result<(), String> {
         let mut cargo = cargo();
-        cargo.args([command, "--quiet", "--locked"]);
+        cargo.args(["build", "--quiet", "--locked", "--profile", &self.profile]);
         cargo.args(packages.iter().flat_map(|package| ["--package", package]));
-        cargo.args(["--profile", &self.profile]).args(arguments);
         if let Some(target) = self.target() {
             cargo.args(["--target", target]);
-        } else if self.profile == "checked" {
-            // Tests of archives measure nothing. What they share with other tests is compiled by `build::command`.
-            cargo.env("CARGO_PROFILE_CHECKED_OPT_LEVEL", "0");
         }
         let linker = self.machine.cargo_variable("LINKER");
         if let Some(Anywhere { flags, linker: path, commit }) = &self.anywhere {
@@ -132,7 +110,7 @@ impl Build {
         } else if self.target().is_some() && env::var_os(&linker).is_none() {
             cargo.env(linker, usual_linker(self.machine)?);
         }
-        cargo.arg("--target-dir").arg(compiled);
+        cargo.arg("--target-dir").arg(target_dir());
         run(&mut cargo).map(drop)
     }
 }
