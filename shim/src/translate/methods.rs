@@ -34,7 +34,9 @@ pub fn entered(jni: Jni, number: jint) {
 }
 
 /// Reports the entry of a method other than a constructor. The receiver of a static method is NULL.
-#[inline]
+///
+/// The function has one copy, so that the compiler makes the closure a part of it.
+#[inline(never)]
 pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
     let sent = short_cut::with(OnlyListener::Entry2, Step::Enter(number as u32), |way| {
         let (thread, agent) = (way.thread(), way.agent()?);
