@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, Timelike};
 use jvmpi_formats::planted;
 use jvmpi_formats::profile::Time;
 use tempfile::{NamedTempFile, TempDir};
@@ -122,20 +123,10 @@ fn escaped(name: &str) -> String {
 }
 
 /// Returns the date and the hour of a moment in UTC.
-fn date_and_hour(time: Time) -> (String, u64) {
-    const DAYS_IN_400_YEARS: u64 = 146_097;
-    let hours = time.0 / 3_600_000;
-    // Years begin in March here, so that the leap day is the last day of a year; day 0 is 0000-03-01.
-    let day = hours / 24 + 719_468;
-    let day_of_era = day % DAYS_IN_400_YEARS;
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = day / DAYS_IN_400_YEARS * 400 + year_of_era + u64::from(month <= 2);
-    (format!("{year:04}-{month:02}-{day_of_month:02}"), hours % 24)
+fn date_and_hour(time: Time) -> (String, u32) {
+    let moment = i64::try_from(time.0).ok().and_then(DateTime::from_timestamp_millis);
+    let moment = moment.unwrap_or(DateTime::UNIX_EPOCH);
+    (moment.format("%Y-%m-%d").to_string(), moment.hour())
 }
 
 #[cfg(test)]
@@ -144,18 +135,10 @@ mod tests {
 
     #[test]
     fn moments_have_dates_and_hours_in_utc() {
-        for (seconds, date, hour) in [
-            (0, "1970-01-01", 0),
-            (951_782_399, "2000-02-28", 23),
-            (951_782_400, "2000-02-29", 0),
-            (1_709_251_200, "2024-03-01", 0),
-            (1_795_309_388, "2026-11-22", 1),
-            (4_107_542_399, "2100-02-28", 23),
-            (4_107_542_400, "2100-03-01", 0),
-        ] {
-            assert_eq!(date_and_hour(Time(seconds * 1000)), (date.to_owned(), hour), "{seconds}");
-        }
-        date_and_hour(Time(u64::MAX));
+        let of = |milliseconds| date_and_hour(Time(milliseconds));
+        assert_eq!(of(1_709_251_200_000), ("2024-03-01".to_owned(), 0));
+        assert_eq!(of(1_795_309_388_000), ("2026-11-22".to_owned(), 1));
+        assert_eq!(of(u64::MAX), of(0), "there is no such date");
     }
 
     #[test]

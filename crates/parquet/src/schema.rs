@@ -56,143 +56,76 @@ pub const PROFILE_ID: &str = "profile_id";
 /// The column that is a folder in a partitioned layout.
 pub const HOST: &str = "host";
 
-const fn required(name: &'static str, kind: Kind) -> Column {
-    Column { name, kind, nullable: false }
-}
-
-const fn nullable(name: &'static str, kind: Kind) -> Column {
-    Column { name, kind, nullable: true }
+/// Defines a table as SQL does: the names of the columns, their kinds, and `null` where a row may have no value.
+macro_rules! table {
+    ($table:literal: $($column:ident $kind:ident $($null:ident)?),*) => {
+        Schema {
+            name: $table,
+            columns: &[$(Column {
+                name: stringify!($column),
+                kind: Kind::$kind,
+                nullable: !stringify!($($null)?).is_empty(),
+            }),*],
+        }
+    };
 }
 
 /// One row per converted file.
-pub const PROFILE: Schema = Schema {
-    name: "profile",
-    columns: &[
-        required("file", Kind::Text),
-        required("started", Kind::Time),
-        nullable("ended", Kind::Time),
-        nullable("heap_dumped", Kind::Time),
-        nullable("problem", Kind::Text),
-        required(HOST, Kind::Text),
-    ],
-};
+pub const PROFILE: Schema = table!("profile":
+    file Text, started Time, ended Time null, heap_dumped Time null, problem Text null, host Text
+);
 
 /// The labels that the user gives to a profile.
-pub const LABEL: Schema = Schema {
-    name: "label",
-    columns: &[required("key", Kind::Text), required("value", Kind::Text)],
-};
+pub const LABEL: Schema = table!("label":
+    key Text, value Text
+);
 
 /// The stacks with their weights.
-pub const SAMPLE: Schema = Schema {
-    name: "sample",
-    columns: &[
-        required("weight", Kind::Text),
-        nullable("stack_id", Kind::Id),
-        nullable("thread", Kind::Text),
-        nullable("subject", Kind::Text),
-        nullable("state", Kind::Text),
-        required("value", Kind::Long),
-    ],
-};
+pub const SAMPLE: Schema = table!("sample":
+    weight Text, stack_id Id null, thread Text null, subject Text null, state Text null, value Long
+);
 
 /// The stacks, each linked to the stack of its caller.
-pub const STACK: Schema = Schema {
-    name: "stack",
-    columns: &[
-        required("stack_id", Kind::Id),
-        nullable("parent_id", Kind::Id),
-        required("frame_id", Kind::Id),
-        required("depth", Kind::Int),
-        required("preorder", Kind::Id),
-        required("preorder_last", Kind::Id),
-        required("is_recursive", Kind::Flag),
-    ],
-};
+pub const STACK: Schema = table!("stack":
+    stack_id Id, parent_id Id null, frame_id Id, depth Int, preorder Id, preorder_last Id,
+    is_recursive Flag
+);
 
 /// The frames of the stacks.
-pub const FRAME: Schema = Schema {
-    name: "frame",
-    columns: &[
-        required("frame_id", Kind::Id),
-        required("class", Kind::Text),
-        required("method", Kind::Text),
-        nullable("signature", Kind::Text),
-        nullable("source", Kind::Text),
-        nullable("line", Kind::Int),
-    ],
-};
+pub const FRAME: Schema = table!("frame":
+    frame_id Id, class Text, method Text, signature Text null, source Text null, line Int null
+);
 
 /// The classes of a heap dump.
-pub const CLASSES: Schema = Schema {
-    name: "classes",
-    columns: &[
-        required("id", Kind::Id),
-        required("name", Kind::Text),
-        nullable("superclass_id", Kind::Id),
-        nullable("loader_id", Kind::Id),
-        required("instance_size", Kind::Long),
-    ],
-};
+pub const CLASSES: Schema = table!("classes":
+    id Id, name Text, superclass_id Id null, loader_id Id null, instance_size Long
+);
 
 /// All objects of a heap dump.
-pub const INSTANCES: Schema = Schema {
-    name: "instances",
-    columns: &[
-        required("id", Kind::Id),
-        required("kind", Kind::Text),
-        nullable("class_id", Kind::Id),
-        required("class", Kind::Text),
-        required("shallow", Kind::Long),
-        nullable("retained", Kind::Long),
-        nullable("dominator_id", Kind::Id),
-        nullable("stack_id", Kind::Id),
-    ],
-};
+pub const INSTANCES: Schema = table!("instances":
+    id Id, kind Text, class_id Id null, class Text, shallow Long, retained Long null,
+    dominator_id Id null, stack_id Id null
+);
 
 /// The references between the objects. REFERENCES is a reserved word of SQL.
-pub const REFS: Schema = Schema {
-    name: "refs",
-    columns: &[
-        required("from_id", Kind::Id),
-        nullable("field", Kind::Text),
-        nullable("index", Kind::Int),
-        required("to_id", Kind::Id),
-        required("weak", Kind::Flag),
-    ],
-};
+pub const REFS: Schema = table!("refs":
+    from_id Id, field Text null, index Int null, to_id Id, weak Flag
+);
 
 /// The reasons that keep objects alive from outside the heap.
-pub const ROOTS: Schema = Schema {
-    name: "roots",
-    columns: &[
-        required("object_id", Kind::Id),
-        required("reason", Kind::Text),
-        nullable("thread_number", Kind::Int),
-        nullable("thread", Kind::Text),
-    ],
-};
+pub const ROOTS: Schema = table!("roots":
+    object_id Id, reason Text, thread_number Int null, thread Text null
+);
 
 /// The strings with their text.
-pub const STRINGS: Schema = Schema {
-    name: "strings",
-    columns: &[
-        required("id", Kind::Id),
-        required("array_id", Kind::Id),
-        required("length", Kind::Int),
-        required("value", Kind::Text),
-    ],
-};
+pub const STRINGS: Schema = table!("strings":
+    id Id, array_id Id, length Int, value Text
+);
 
 /// The arrays with their lengths.
-pub const ARRAYS: Schema = Schema {
-    name: "arrays",
-    columns: &[
-        required("id", Kind::Id),
-        required("element_type", Kind::Text),
-        required("length", Kind::Int),
-    ],
-};
+pub const ARRAYS: Schema = table!("arrays":
+    id Id, element_type Text, length Int
+);
 
 /// All tables: first those that each file gets, then those of a heap dump.
 pub const TABLES: [Schema; 11] =
