@@ -29,6 +29,7 @@ use prost::Message as _;
 
 use crate::assert::equal;
 use crate::cases;
+use crate::hprof::methods;
 use crate::internals;
 
 cases![
@@ -311,37 +312,23 @@ fn record_shows_samples_over_time(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("phases.html");
     let arguments = ["record", "-o", text(&file)?, "--"];
     vm.java("Phases")?.behind_jvmpi(&arguments)?.run()?;
-    let data = data_of_page(&file)?;
-    let number = |value: &serde_json::Value, at: usize| value[at].as_u64().unwrap_or(0) as usize;
-    let (table, code) = (&data["tables"][0], &data["code"]);
-    equal("table", table["kind"].as_str(), Some("samples"))?;
-    let times = &table["times"];
-    let [node_of_row, parent, frame] =
-        [&table["node"], &code["nodes"]["parent"], &code["nodes"]["frame"]].map(column_of_page);
-    equal("a bucket", times["bucket"].as_u64(), Some(20_000))?;
-    let rows = times["row"].as_array().ok_or("no samples over time")?;
-    let seconds_of = |name: &str| -> Vec<usize> {
-        let is_in_stack = |index: &usize| {
-            let mut node = node_of_row[number(&times["row"], *index)];
-            while node != 0 {
-                let method = number(&code["frames"]["method"], frame[node]);
-                if data["strings"][number(&code["methods"]["name"], method)] == name {
-                    return true;
-                }
-                node = parent[node];
-            }
-            false
-        };
-        let indices = (0..rows.len()).filter(is_in_stack);
-        indices.map(|index| number(&times["number"], index)).collect()
+    let page = fs::read(&file).map_err(|e| e.to_string())?;
+    let (profile, _) = jvmpi_report::read(&page).ok_or("this is no page")??;
+    let CpuSamples { timeline, rows, .. } = profile.cpu_samples().next().ok_or("no samples")?;
+    equal("a bucket", timeline.bucket, Duration::from_millis(20))?;
+    let buckets_of = |method: &str| -> Vec<u32> {
+        let is_in_stack = |trace| methods(&profile, trace).iter().any(|found| found == method);
+        let rows = timeline.rows.iter().filter(|row| is_in_stack(row.trace));
+        rows.map(|row| row.bucket).collect()
     };
-    let (first, second) = (seconds_of("first"), seconds_of("second"));
+    let (first, second) = (buckets_of("Phases.first"), buckets_of("Phases.second"));
     let is_before = first.iter().max() <= second.iter().min();
     ensure!(!first.is_empty() && !second.is_empty() && is_before, "{first:?}, {second:?}");
     // Each phase takes more than a second.
     ensure!(first.iter().min() < second.iter().max(), "{first:?}, {second:?}");
-    let sum: u64 = times["value"].as_array().into_iter().flatten().filter_map(|v| v.as_u64()).sum();
-    equal("samples over time", Some(sum), table["measures"][0]["total"][0].as_u64())
+    let over_time: u64 = timeline.rows.iter().map(|row| row.samples).sum();
+    let all: u64 = rows.iter().map(|row| row.samples).sum();
+    equal("samples over time", over_time, all)
 }
 
 /// The exit status for a killed program is the one that shells use.
@@ -999,43 +986,12 @@ fn dumped_objects(path: &Path) -> Result<[u64; 3], String> {
     Ok(counts)
 }
 
-/// Returns the data of a report.
-fn data_of_page(path: &Path) -> Result<serde_json::Value, String> {
-    let page = fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>"));
-    serde_json::from_str(data.ok_or("the page has no data")?.0).map_err(|e| e.to_string())
-}
-
-/// Returns the numbers of a column of a report, as the page's scripts read it.
-fn column_of_page(column: &serde_json::Value) -> Vec<usize> {
-    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut digits = column.as_str().unwrap_or_default().chars();
-    let mut next = || {
-        let (mut number, mut shift) = (0, 0);
-        loop {
-            let digit = DIGITS.find(digits.next()?)?;
-            number |= (digit & 31) << shift;
-            shift += 5;
-            if digit < 32 {
-                return Some(number);
-            }
-        }
-    };
-    let (mut numbers, mut last) = (Vec::new(), 0_usize);
-    while let Some(code) = next() {
-        let times = if code & 1 == 1 { next().unwrap_or(0) } else { 1 };
-        let step = code >> 2;
-        for _ in 0..times {
-            last = if code & 2 == 2 { last.wrapping_sub(step) } else { last.wrapping_add(step) };
-            numbers.push(last);
-        }
-    }
-    numbers
-}
-
 /// Returns the number of objects of each of [`CLASSES`] in a report.
 fn reported_objects(path: &Path) -> Result<[u64; 3], String> {
-    let data = data_of_page(path)?;
+    let page = fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>"));
+    let data = data.ok_or("the page has no data")?.0;
+    let data: serde_json::Value = serde_json::from_str(data).map_err(|e| e.to_string())?;
     let classes = &data["heaps"][0]["classes"];
     let names = classes["name"].as_array().ok_or("no classes")?;
     let name = |number: &serde_json::Value| data["strings"][number.as_u64()? as usize].as_str();
