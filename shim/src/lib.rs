@@ -4,6 +4,8 @@
 //! IDs in the modules below, to `notify`, which calls the agent. A call by an agent has one path: from `table` to
 //! the modules below. `docs/explanation/architecture.md` has the modules and their order.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod classes;
 mod dumps;
 mod gc;

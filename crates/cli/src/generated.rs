@@ -35,6 +35,7 @@ pub fn completions(
 }
 
 /// `jvmpi man`.
+#[expect(clippy::disallowed_methods, reason = "the user names the directory")]
 pub fn man(Man { directory }: &Man, command: clap::Command) -> Result<ExitCode, Failure> {
     fs::create_dir_all(directory)
         .and_then(|()| clap_mangen::generate_to(command, directory))

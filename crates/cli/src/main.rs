@@ -3,6 +3,7 @@
 //! A command is a file: its arguments, from which clap makes the help, the completions and the
 //! manual page, and what it does. The features of the package leave some of them out.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // Some functions are only for commands that a build without all features lacks.
 #![cfg_attr(not(all(feature = "conformance", feature = "push", feature = "top")), allow(dead_code))]
 

@@ -3,6 +3,11 @@
 //! The agents are distributed as sources and compiled on the machine that runs them, for any `jvmpi.h`. The programs
 //! are distributed compiled, because a machine with a JVM need not have `javac`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the directory of the run is one of its own, or that which the user names"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -14,6 +14,8 @@
 //! The cases are listed in [`suite/manifest.toml`](manifest). This crate compiles the agents, runs them and reports the
 //! results. All it knows about `libjvmpi.so` is its path.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod compile;
 pub mod document;
 pub mod header;

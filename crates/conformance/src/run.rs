@@ -1,5 +1,10 @@
 //! Runs JVMs with the suite's agents and collects the outcomes of the cases.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the directory of the run is one of its own, or that which the user names"
+)]
+
 use crate::compile::Compiled;
 use crate::manifest::{Case, Excuse, Manifest, Run};
 use crate::results::{Outcome, Results, State};

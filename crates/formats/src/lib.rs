@@ -14,6 +14,8 @@
 //! files, among them the two of HPROF. `hprof` has what front ends and HPROF send each other. Both need the feature
 //! `profile` of this crate, which is on by default. [`planted`] recognizes files of other users.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod dump;
 mod heap_tag;
 #[cfg(feature = "profile")]

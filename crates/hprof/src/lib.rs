@@ -3,6 +3,8 @@
 //! `docs/reference/hprof.md` describes it. A front end that drives it over `net=` finds the commands in
 //! [`jvmpi_formats::hprof::control`].
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod agent;
 mod call_times;
 mod cpu;

@@ -1,6 +1,7 @@
 //! JVMTI, JNI, HotSpot and the operating system, behind functions for Rust. Nothing in it knows of JVMPI.
 //!
 //! The functions have the names of the specifications that they come from, which document them.
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![allow(missing_docs)]
 // References of JNI are pointers only by their type. JVMTI checks them; JNI gets live ones, as its specification demands.
 #![allow(clippy::not_unsafe_ptr_arg_deref)]

@@ -48,6 +48,8 @@
 //!
 //! The crate's code between the VM and the method for an event does not allocate or lock, and is inlined.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod agent;
 mod boundary;
 mod call_trace;

@@ -38,6 +38,8 @@
 //! [`layer`] has the trait. [`check`] is the layer that says which rule of JVMPI an agent breaks, and [`trace`] has the
 //! layer that records, with the reader of its files and the replay.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod check;
 pub mod layer;
 pub mod trace;

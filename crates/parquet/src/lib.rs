@@ -17,6 +17,8 @@
 //! [`schema`] has the tables and their columns. A file becomes one row of the table `profile`. Rows are collected for
 //! 32 MiB and then written, so a heap dump needs the memory of its analysis and little more.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod heap;
 mod place;
 mod profile;

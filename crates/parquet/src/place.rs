@@ -49,6 +49,7 @@ impl Place {
     /// # Errors
     /// Returns the error of the file system, or an error if the directory has files or is another user's in a
     /// directory for everybody.
+    #[expect(clippy::disallowed_methods, reason = "the user names the directory, which is checked")]
     pub fn new(directory: &Path, partition: Option<Partition<'_>>) -> io::Result<Self> {
         let mut is_new = false;
         if let (name, None) = planted::find(directory)? {
@@ -98,6 +99,7 @@ impl Place {
     ///
     /// # Errors
     /// Returns the error of the file system.
+    #[expect(clippy::disallowed_methods, reason = "below the directory that the user names")]
     pub fn finish(&self, table: &str, file: NamedTempFile) -> io::Result<()> {
         let path = match &self.partition {
             None => self.directory.join(format!("{table}.parquet")),

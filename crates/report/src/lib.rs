@@ -16,6 +16,8 @@
 //! loading or running anything else. `page/` has its parts, `data` prepares its data, and [`heap`] computes
 //! retained sizes.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod data;
 pub mod heap;
 mod input;

@@ -16,6 +16,8 @@
 //!
 //! [`library`] examines the library of an agent without running code from it.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod agents;
 mod alloc;
 mod config_file;

@@ -43,6 +43,7 @@ impl Program {
     ///
     /// # Errors
     /// Returns one line if the file cannot be written.
+    #[expect(clippy::disallowed_methods, reason = "the directory is a new one of its own")]
     pub fn new() -> Result<Self, String> {
         let directory = directory::temporary("jvmpi-doctor-")?;
         let path = directory.path().join("Probe.class");

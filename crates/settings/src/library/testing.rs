@@ -1,5 +1,7 @@
 //! Helpers for tests: directories, and libraries compiled into them.
 
+#![allow(clippy::disallowed_methods, reason = "for tests only")]
+
 use super::LibraryError;
 pub use object::elf;
 use std::fs;

@@ -37,7 +37,6 @@ pub fn run(_: &[String]) -> Result<(), String> {
     let mut crates = Vec::new();
     find_crates(root, &mut crates)?;
     let mut faults = missing_files()?;
-    faults.extend(crate::file_creation::faults()?);
     let mut files = 0;
     for source in &crates {
         let folder = source.strip_prefix(root).unwrap_or(source).to_string_lossy();
