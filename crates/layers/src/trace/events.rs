@@ -27,7 +27,9 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
         match event_type & !JVMPI_REQUESTED_EVENT {
             JVMPI_EVENT_CLASS_LOAD => class_load(f, &mut u.class_load),
             JVMPI_EVENT_CLASS_UNLOAD => f.id(&mut u.class_unload.class_id),
-            JVMPI_EVENT_CLASS_LOAD_HOOK => class_load_hook(f, &mut u.class_load_hook),
+            JVMPI_EVENT_CLASS_LOAD_HOOK => {
+                f.sized(&mut u.class_load_hook.class_data, &mut u.class_load_hook.class_data_len);
+            }
             JVMPI_EVENT_OBJECT_ALLOC => {
                 let u = &mut u.obj_alloc;
                 f.int(&mut u.arena_id);
@@ -61,9 +63,7 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
                 let u = &mut u.heap_dump;
                 f.int(&mut u.dump_level);
                 f.range(&mut u.begin, &mut u.end);
-                f.counted(&mut u.num_traces, &mut u.traces, |f, trace| {
-                    call_trace(f, trace);
-                });
+                f.counted(&mut u.num_traces, &mut u.traces, |f, it| call_trace(f, it));
             }
             JVMPI_EVENT_JNI_GLOBALREF_ALLOC | JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC => {
                 f.id(&mut u.jni_globalref_alloc.obj_id);
@@ -110,12 +110,8 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
                 let u = &mut u.monitor_dump;
                 f.range(&mut u.begin, &mut u.end);
                 let mut statuses = u.num_traces;
-                f.counted(&mut u.num_traces, &mut u.traces, |f, trace| {
-                    call_trace(f, trace);
-                });
-                f.counted(&mut statuses, &mut u.threads_status, |f, status| {
-                    f.int(status);
-                });
+                f.counted(&mut u.num_traces, &mut u.traces, |f, it| call_trace(f, it));
+                f.counted(&mut statuses, &mut u.threads_status, |f, status| f.int(status));
                 u.num_traces = u.num_traces.min(statuses);
             }
             JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER
@@ -138,11 +134,7 @@ pub unsafe fn fields<F: Fields>(f: &mut F, event_type: jint, u: &mut JVMPI_Event
                 f.long(&mut u.gc_info.total_object_space);
             }
             JVMPI_EVENT_OBJECT_DUMP => {
-                let u = &mut u.object_dump;
-                let there = usize::try_from(u.data_len).unwrap_or(0);
-                let (data, there) = f.bytes(u.data.cast(), there);
-                u.data = data.cast();
-                u.data_len = jint::try_from(there).unwrap_or(jint::MAX);
+                f.sized(&mut u.object_dump.data, &mut u.object_dump.data_len);
             }
             // THREAD_END, GC_START, JVM_*, DATA_*: they have only the thread and the time.
             _ => {}
@@ -180,16 +172,6 @@ unsafe fn field<F: Fields>(f: &mut F, field: &mut JVMPI_Field) {
         f.string(&mut field.field_name);
         f.string(&mut field.field_signature);
     }
-}
-
-/// # Safety
-/// The same as for [`fields`].
-unsafe fn class_load_hook<F: Fields>(f: &mut F, u: &mut JVMPI_Event_class_load_hook) {
-    let there = usize::try_from(u.class_data_len).unwrap_or(0);
-    // SAFETY: as the caller promises.
-    let (data, there) = unsafe { f.bytes(u.class_data, there) };
-    u.class_data = data;
-    u.class_data_len = jint::try_from(there).unwrap_or(jint::MAX);
 }
 
 /// # Safety

@@ -112,6 +112,18 @@ pub trait Fields {
         *end = begin.wrapping_add(count);
     }
 
+    /// Bytes whose number is a field too.
+    ///
+    /// # Safety
+    /// They are there.
+    unsafe fn sized<T>(&mut self, data: &mut *mut T, size: &mut jint) {
+        // SAFETY: as the caller promises.
+        let (start, count) =
+            unsafe { self.bytes(data.cast(), usize::try_from(*size).unwrap_or(0)) };
+        *data = start.cast();
+        *size = jint::try_from(count).unwrap_or(jint::MAX);
+    }
+
     /// # Safety
     /// The same as for [`Fields::list`].
     unsafe fn counted<T>(

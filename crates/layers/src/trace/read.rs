@@ -446,12 +446,10 @@ impl Records<'_> {
     }
 
     fn record(&mut self) -> Option<Record> {
+        if let Some((is_exit, method)) = self.next_hit() {
+            return Some(Record::Method { is_exit, method });
+        }
         Some(match self.input.byte() {
-            hit @ tag::HIT.. => {
-                let slot = usize::from(hit & HIT_MASK) << 8 | usize::from(self.input.byte());
-                let method = self.state.methods[slot % SLOTS];
-                Record::Method { is_exit: hit & tag::HIT_EXIT != 0, method }
-            }
             tag::END => Record::End,
             tag::RUN => Record::Run,
             tag @ (tag::ENTRY | tag::EXIT) => self.method(tag),

@@ -32,6 +32,21 @@ fn text(text: &'static std::ffi::CStr) -> *mut c_char {
     text.as_ptr().cast_mut()
 }
 
+/// Returns METHOD_ENTRY or METHOD_EXIT of the method with this number.
+fn method_event(event_type: jint, number: usize) -> JVMPI_Event {
+    let mut event = event(event_type);
+    event.u.method.method_id = at(METHOD + 8 * number);
+    event
+}
+
+/// Returns an OBJECT_DUMP of these bytes.
+fn object_dump(bytes: &mut [u8]) -> JVMPI_Event {
+    let mut dump = event(JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT);
+    let data_len = bytes.len() as jint;
+    dump.u.object_dump = JVMPI_Event_object_dump { data_len, data: bytes.as_mut_ptr().cast() };
+    dump
+}
+
 /// Returns an event with nothing but zeros in its arm.
 fn event(event_type: jint) -> JVMPI_Event {
     // SAFETY: all arms consist of numbers and pointers.
@@ -323,12 +338,8 @@ fn calls_are_part_of_the_events_that_they_are_made_in() {
         assert_eq!((*recorded.above).EnableEvent.unwrap()(0, ptr::null_mut()), JVMPI_NOT_AVAILABLE);
         assert_eq!((*recorded.above).RawMonitorCreate.unwrap()(text(c"r")), at(0x500));
     }
-    let mut entry = event(JVMPI_EVENT_METHOD_ENTRY);
-    entry.u.method.method_id = at(METHOD);
-    recorded.send(entry);
-    let mut exit = event(JVMPI_EVENT_METHOD_EXIT);
-    exit.u.method.method_id = at(METHOD);
-    recorded.send(exit);
+    recorded.send(method_event(JVMPI_EVENT_METHOD_ENTRY, 0));
+    recorded.send(method_event(JVMPI_EVENT_METHOD_EXIT, 0));
     // Not in the event before.
     // SAFETY: the table lives for ever.
     unsafe { _ = (*recorded.above).EnableEvent.unwrap()(1, ptr::null_mut()) };
@@ -373,9 +384,7 @@ fn ordered_records_of_several_threads_are_in_order() {
                         load.u.class_unload.class_id = at(i);
                         send(table, &mut load);
                         // It comes before the other thread's next.
-                        let mut entry = event(JVMPI_EVENT_METHOD_ENTRY);
-                        entry.u.method.method_id = at(METHOD + 8 * i);
-                        send(table, &mut entry);
+                        send(table, &mut method_event(JVMPI_EVENT_METHOD_ENTRY, i));
                     }
                     turns.wait();
                 }
@@ -398,17 +407,13 @@ fn long_records_and_many_are_read_as_they_were() {
     let recorded = record::<3>(asks::<7>);
     ABOVE[7].store(recorded.above.expose_provenance(), Ordering::Relaxed);
     let mut bytes: Vec<u8> = (0..1_000_000_u32).map(|i| i as u8).collect();
-    let mut dump = event(JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT);
-    dump.u.object_dump =
-        JVMPI_Event_object_dump { data_len: 1_000_000, data: bytes.as_mut_ptr().cast() };
+    let dump = object_dump(&mut bytes);
     let mut frames = vec![JVMPI_CallFrame { lineno: 0, method_id: ptr::null_mut() }; 5000];
     let mut trace = JVMPI_CallTrace { env_id: at(ENV), num_frames: 0, frames: frames.as_mut_ptr() };
     let mut exits = 0;
     for i in 0..3 {
         for j in 0..50_000_usize {
-            let mut exit = event(JVMPI_EVENT_METHOD_EXIT);
-            exit.u.method.method_id = at(METHOD + 8 * (j * j % 3000));
-            recorded.send(exit);
+            recorded.send(method_event(JVMPI_EVENT_METHOD_EXIT, j * j % 3000));
             exits += 1;
         }
         recorded.send(dump);
@@ -444,14 +449,10 @@ fn long_records_begin_wherever_short_ones_end() {
     let recorded = record::<5>(ignore);
     let mut bytes = [7_u8; 61];
     let mut sent = 0;
-    for i in 0..100_000_i32 {
-        let mut exit = event(JVMPI_EVENT_METHOD_EXIT);
-        exit.u.method.method_id = at(METHOD);
-        recorded.send(exit);
-        let mut dump = event(JVMPI_EVENT_OBJECT_DUMP | JVMPI_REQUESTED_EVENT);
-        let data = bytes.as_mut_ptr().cast();
-        dump.u.object_dump = JVMPI_Event_object_dump { data_len: i % 61, data };
-        dump.env_id = at(ENV + (i % 2) as usize);
+    for i in 0..100_000 {
+        recorded.send(method_event(JVMPI_EVENT_METHOD_EXIT, 0));
+        let mut dump = object_dump(&mut bytes[..i % 61]);
+        dump.env_id = at(ENV + i % 2);
         recorded.send(dump);
         sent += (i % 61) as u64;
     }
@@ -483,9 +484,7 @@ fn records_that_come_faster_than_they_are_written_wait() {
     thread::scope(|scope| {
         scope.spawn(|| {
             for i in 0..all {
-                let mut entry = event(JVMPI_EVENT_METHOD_ENTRY);
-                entry.u.method.method_id = at(METHOD + 8 * (i as usize % 7));
-                send(below, &mut entry);
+                send(below, &mut method_event(JVMPI_EVENT_METHOD_ENTRY, i as usize % 7));
                 sent.store(i, Ordering::Relaxed);
             }
             send(below, &mut event(JVMPI_EVENT_JVM_SHUT_DOWN));
