@@ -122,28 +122,6 @@ public class Hprof8 {
         }
     }
 
-    /** Takes the same CPU time per unit, also beside load. JDK 8 can stop a loop over a long. */
-    static void spin(int units) {
-        long sum = 0;
-        for (long i = 0; i < units * 1000000L; i++) sum += i * 31L ^ sum;
-        sink += sum;
-    }
-
-    static void seventy() {
-        spin(7);
-    }
-
-    static void thirty() {
-        spin(3);
-    }
-
-    static void shares() {
-        for (int i = 0; i < 300; i++) {
-            seventy();
-            thirty();
-        }
-    }
-
     static Thread start(String name, final Runnable body) {
         Thread thread = new Thread(name) {
             @Override
@@ -236,7 +214,6 @@ public class Hprof8 {
             case "calls": calls(); break;
             case "recursion": recursion(); break;
             case "exceptions": exceptions(); break;
-            case "shares": shares(); break;
             case "threads": threads(); break;
             case "monitors": monitors(); break;
             case "contention": contention(); break;

@@ -19,62 +19,48 @@ use std::process::{Command, Output};
 use crate::cross;
 
 /// The programs of `Hprof8.java`.
-const PROGRAMS: &str = "arrays objects strings garbage list calls recursion exceptions shares threads monitors contention";
+const PROGRAMS: &str =
+    "arrays objects strings garbage list calls recursion exceptions threads monitors contention";
 
 /// The figures of a program in a file, by what they are figures of.
 type Figures = BTreeMap<String, String>;
 
-/// The options, what is compared, the function that returns the figures as they are or with `true` after the
-/// normalization, its name, and true if only figures that JDK 8 has are compared after it.
-type Check = (&'static str, &'static str, fn(&Seen, bool) -> Figures, &'static str, bool);
+/// The options, what is compared, and the function that returns the figures.
+type Check = (&'static str, &'static str, fn(&Seen) -> Figures);
 
-const INIT: &str = "without constructors on top of a trace, which JDK 8 has as it counts in that of Object, and \
-                    without the strings and arrays that the JVM makes for constants";
-const CALLS: &str = "traces with a millisecond of their own, which JDK 8 needs";
-const HEAP: &str = "objects of the program only; char[] is byte[] in strings";
-const ORDER: &str = "kinds of records in the order in which they begin, without the empty trace; in the heap dump the \
-                     groups roots of threads, other roots, objects, classes";
-
-const CHECKS: [Check; 14] = [
-    ("heap=sites,cutoff=0,depth=10", "objects per trace", sites, INIT, false),
-    ("heap=sites,cutoff=0,depth=10,lineno=y", "traces with lines", sites, "as above", false),
-    ("heap=sites,cutoff=0,depth=10,lineno=n", "traces without lines", sites, "as above", false),
-    ("heap=sites,cutoff=0,depth=10,thread=y", "objects per thread", sites, "as above", false),
+const CHECKS: [Check; 13] = [
     (
-        "heap=sites,cutoff=0,doe=y,verbose=n",
-        "thread records",
-        threads,
-        "threads of the program only",
-        false,
+        "heap=sites,cutoff=0,depth=10",
+        "objects per trace, without constructors on top of it, which JDK 8 has as it counts in that of Object, and \
+         without the strings and arrays that the JVM makes for constants",
+        sites,
     ),
-    ("cpu=times,cutoff=0", "calls per trace", times, CALLS, true),
-    ("cpu=times,cutoff=0,thread=y,depth=2", "calls per trace", times, "as above", true),
-    ("cpu=old", "calls per callee and caller", old, "", false),
+    ("heap=sites,cutoff=0,depth=10,lineno=y", "the same with lines", sites),
+    ("heap=sites,cutoff=0,depth=10,lineno=n", "the same without lines", sites),
+    ("heap=sites,cutoff=0,depth=10,thread=y", "the same per thread", sites),
+    ("heap=sites,cutoff=0,doe=y,verbose=n", "records of threads of the program", threads),
     (
-        "cpu=samples,interval=1,depth=10,cutoff=0",
-        "share of samples",
-        shares,
-        "within 8 points of the program's own shares",
-        true,
+        "cpu=times,cutoff=0",
+        "calls per trace with a millisecond of its own, which JDK 8 needs",
+        times,
     ),
+    ("cpu=times,cutoff=0,thread=y,depth=2", "the same per thread", times),
+    ("cpu=old", "calls per callee and caller", old),
     (
         "monitor=y",
-        "number, state and place of threads; owners and waiters of monitors",
+        "number, state and place of threads of the program that have not ended (JDK 8 lists the others as ZO); owners \
+         and waiters of its monitors that a thread owns",
         monitors,
-        "threads of the program that have not ended (JDK 8 lists the others as ZO); monitors of the program that a \
-         thread owns",
-        false,
     ),
-    ("heap=dump", "objects and references", heap, HEAP, false),
-    ("heap=dump,format=b", "objects, values, roots", heap, "as above", false),
-    ("heap=all,cpu=samples,format=b", "CONTROL SETTINGS, order of records", records, ORDER, false),
+    ("heap=dump", "objects of the program, and references; char[] is byte[] in strings", heap),
+    ("heap=dump,format=b", "the same with values and roots", heap),
     (
-        "heap=all,cpu=samples,monitor=y",
-        "order of sections",
-        sections,
-        "MONITOR TIME is left out",
-        false,
+        "heap=all,cpu=samples,format=b",
+        "CONTROL SETTINGS; kinds of records in the order in which they begin, without the empty trace; in the heap \
+         dump the groups roots of threads, other roots, objects, classes",
+        records,
     ),
+    ("heap=all,cpu=samples,monitor=y", "order of sections without MONITOR TIME", sections),
 ];
 
 const CLASSES: &str = "JDK 8 counts a class that is loaded as an object of it";
@@ -107,60 +93,47 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let records = cross::take_flag(&mut arguments, "--record");
     let is_named = |name: &&str| arguments.is_empty() || arguments.iter().any(|n| n == name);
     let pair = Pair::new()?;
-    let mut table = String::from(
-        "| options | compared | equal | equal after the normalization | different |\n|---|---|---|---|---|\n",
-    );
-    let (mut unknown, mut sums, mut above) = (0, [0; 3], String::new());
-    for (options, what, figures, normalization, only_theirs) in CHECKS {
-        let (mut counts, mut different) = ([0; 3], BTreeMap::<&str, usize>::new());
+    let mut table = String::from("| options | compared | equal | different |\n|---|---|---|---|\n");
+    let (mut unknown, mut sums, mut above) = (0, [0; 2], String::new());
+    for (options, what, figures) in CHECKS {
+        let (mut counts, mut different) = ([0; 2], BTreeMap::<&str, usize>::new());
         for program in PROGRAMS.split(' ').filter(is_named) {
             let [theirs, ours] = pair.run(&format!("{options},file=out.hprof"), program)?;
-            let (theirs, ours) = (theirs.read()?, ours.read()?);
-            let (a, b) = (figures(&theirs, false), figures(&ours, false));
-            if a == b {
-                counts[0] += usize::from(!a.is_empty());
-                continue;
+            let (theirs, mut ours) = (figures(&theirs.read()?), figures(&ours.read()?));
+            if options.starts_with("cpu=times") {
+                ours.retain(|name, _| theirs.contains_key(name));
             }
-            let (a, mut b) = (figures(&theirs, true), figures(&ours, true));
-            if only_theirs {
-                b.retain(|name, _| a.contains_key(name));
-            }
-            let names: BTreeSet<_> = a.keys().chain(b.keys()).collect();
+            let names: BTreeSet<_> = theirs.keys().chain(ours.keys()).collect();
             let mut reasons = BTreeSet::new();
-            for name in names.into_iter().filter(|name| a.get(*name) != b.get(*name)) {
+            for name in names.into_iter().filter(|name| theirs.get(*name) != ours.get(*name)) {
                 let reason = DIFFERENCES.iter().find(|(start, _)| name.starts_with(start));
                 reasons.insert(reason.map_or("unknown", |(_, reason)| reason));
                 if reason.is_none() {
                     unknown += 1;
-                    let (a, b) = (a.get(name), b.get(name));
-                    println!("{options} {program}: {name}: {a:?} in JDK 8, {b:?} here");
+                    let (theirs, ours) = (theirs.get(name), ours.get(name));
+                    println!("{options} {program}: {name}: {theirs:?} in JDK 8, {ours:?} here");
                 }
             }
-            match reasons.is_empty() {
-                true => counts[1] += usize::from(!a.is_empty()),
-                false => counts[2] += 1,
+            if !theirs.is_empty() {
+                counts[usize::from(!reasons.is_empty())] += 1;
             }
             reasons.into_iter().for_each(|reason| *different.entry(reason).or_default() += 1);
         }
-        let note = match counts[1] {
-            0 => String::new(),
-            n => format!("{n}: {normalization}"),
-        };
         let different: Vec<_> = different.iter().map(|(why, n)| format!("{n}: {why}")).collect();
-        let (equal, mut different) = (counts[0], different.join("; "));
+        let mut different = different.join("; ");
         if different == above && !above.is_empty() {
             different = "as above".to_owned();
         } else {
             above.clone_from(&different);
         }
-        let _ = writeln!(table, "| `{options}` | {what} | {equal} | {note} | {different} |");
+        let _ = writeln!(table, "| `{options}` | {what} | {} | {different} |", counts[0]);
         sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     if arguments.is_empty() {
         unknown += strings(&pair, &mut table, &mut sums)?;
     }
-    let [equal, normalized, different] = sums;
-    let _ = writeln!(table, "| all | | {equal} | {normalized} | {different} |");
+    let [equal, different] = sums;
+    let _ = writeln!(table, "| all | | {equal} | {different} |");
     print!("{table}");
     if unknown > 0 {
         return Err(format!("{unknown} differences have no reason in hprof8.rs"));
@@ -207,7 +180,7 @@ const OTHER_STRINGS: [(&str, &str); 9] = [
 ];
 
 /// Compares what is done with strings of options, and adds a row. Returns the number of unknown differences.
-fn strings(pair: &Pair, table: &mut String, sums: &mut [usize; 3]) -> Result<usize, String> {
+fn strings(pair: &Pair, table: &mut String, sums: &mut [usize; 2]) -> Result<usize, String> {
     let (mut equal, mut unknown, mut different) = (0, 0, Vec::new());
     for options in STRINGS.split_whitespace() {
         let [theirs, ours] = pair.run(options, "hello")?.map(|run| run.summary());
@@ -222,10 +195,10 @@ fn strings(pair: &Pair, table: &mut String, sums: &mut [usize; 3]) -> Result<usi
         }
     }
     sums[0] += equal;
-    sums[2] += different.len();
+    sums[1] += different.len();
     let _ = writeln!(
         table,
-        "| {} strings | status, message, file and its sections | {equal} | | {} |",
+        "| {} strings | status, message, file and its sections | {equal} | {} |",
         STRINGS.split_whitespace().count(),
         different.join("; ")
     );
@@ -348,21 +321,17 @@ fn root() -> Result<PathBuf, String> {
     Ok(root)
 }
 
-/// Returns the methods of a trace with their lines if the program's code is on top. With `normal`, constructors there
-/// are left out.
-fn frames(profile: &Profile, trace: TraceSerial, normal: bool) -> Option<Vec<(String, String)>> {
+/// Returns the methods of a trace with their lines if the program's code is on top, or constructors that it has called.
+fn frames(profile: &Profile, trace: TraceSerial) -> Option<Vec<(String, String)>> {
     let name = |id| profile.names.get(id);
     let frames = profile.traces.frames_of(trace);
     let frames = frames.iter().filter_map(|id| profile.frame(id)).map(|(frame, method)| {
         (format!("{}.{}", name(method.class), name(method.name)), format!("{:?}", frame.line))
     });
     let mut frames: Vec<_> = frames.collect();
-    let constructors = frames.iter().take_while(|(method, _)| method.ends_with(".<init>")).count();
-    if !frames.get(constructors)?.0.starts_with("Hprof8") {
+    let first = frames.iter().find(|(method, _)| !method.ends_with(".<init>"))?;
+    if !first.0.starts_with("Hprof8") {
         return None;
-    }
-    if normal {
-        frames.drain(..constructors);
     }
     // The launcher's frames differ.
     let end = frames.iter().rposition(|(method, _)| method.starts_with("Hprof8"))?;
@@ -377,21 +346,21 @@ fn summed(rows: impl Iterator<Item = (String, u64)>) -> Figures {
 }
 
 /// The objects that the program has allocated, by class, trace and thread.
-fn sites(seen: &Seen, normal: bool) -> Figures {
+fn sites(seen: &Seen) -> Figures {
     let profile = seen.file.profile();
     let of_constants = ["java.lang.String", "byte[]", "char[]", "java.lang.Object[]"];
     let rows = profile.sites().next_back().into_iter().flat_map(|sites| &sites.rows);
     summed(rows.filter_map(|row| {
-        let made = &frames(profile, row.trace, true)?[0].0;
+        let frames = frames(profile, row.trace)?;
+        let mut frames =
+            frames.iter().skip_while(|(method, _)| method.ends_with(".<init>")).peekable();
+        let made = frames.peek()?.0.as_str();
         let class = profile.site_type(row);
-        let is_made = ["Hprof8.arrays", "Hprof8.strings"].contains(&made.as_str());
-        if normal && !is_made && of_constants.contains(&&*class) {
+        if of_constants.contains(&&*class) && !["Hprof8.arrays", "Hprof8.strings"].contains(&made) {
             return None;
         }
-        let class = if normal && class == "char[]" { "byte[]" } else { &class };
-        let frames = frames(profile, row.trace, normal)?;
-        let frames: Vec<_> =
-            frames.iter().map(|(method, line)| format!("{method} {line}")).collect();
+        let class = if class == "char[]" { "byte[]" } else { &class };
+        let frames: Vec<_> = frames.map(|(method, line)| format!("{method} {line}")).collect();
         let thread = thread_of(profile, row.trace);
         Some((format!("{class} @ {} {thread}", frames.join(" < ")), row.allocated.instances))
     }))
@@ -412,24 +381,20 @@ fn is_own(name: &str) -> bool {
     own.iter().any(|own| name.starts_with(own))
 }
 
-fn threads(seen: &Seen, normal: bool) -> Figures {
+fn threads(seen: &Seen) -> Figures {
     let profile = seen.file.profile();
-    let own: Vec<_> = profile.threads.values().collect();
-    let shown = own.into_iter().map(|thread| {
+    let shown = profile.threads.values().map(|thread| {
         let [name, group] = [thread.name, thread.group].map(|id| profile.names.get(id));
         (name, format!("group {group}, ended: {}", thread.ended))
     });
-    let shown = shown.filter(|(name, _)| !normal || is_own(name));
-    // Threads that are started together come in any order.
-    let number = |n: usize| if normal { String::new() } else { n.to_string() };
-    let shown = shown.enumerate();
-    shown.map(|(n, (name, what))| (format!("thread {} {name}", number(n)), what)).collect()
+    let own = shown.filter(|(name, _)| is_own(name));
+    own.map(|(name, what)| (format!("thread {name}"), what)).collect()
 }
 
-fn times(seen: &Seen, _: bool) -> Figures {
+fn times(seen: &Seen) -> Figures {
     let profile = seen.file.profile();
     let rows = profile.cpu_times().flat_map(|times| &times.rows).filter_map(|row| {
-        let frames = frames(profile, row.trace, false)?;
+        let frames = frames(profile, row.trace)?;
         let methods: Vec<_> = frames.into_iter().map(|(method, _)| method).collect();
         let thread = thread_of(profile, row.trace);
         Some((format!("{} {thread}", methods.join(" < ")), row.calls))
@@ -437,7 +402,7 @@ fn times(seen: &Seen, _: bool) -> Figures {
     summed(rows)
 }
 
-fn old(seen: &Seen, _: bool) -> Figures {
+fn old(seen: &Seen) -> Figures {
     let profile = seen.file.profile();
     let name = |id: Option<_>| {
         let method = id.and_then(|id| profile.methods.get(id)).unwrap_or_default();
@@ -450,32 +415,7 @@ fn old(seen: &Seen, _: bool) -> Figures {
     summed(calls.map(|(callee, caller, count)| (format!("{callee} of {caller}"), count)))
 }
 
-/// With `normal`, a share that differs by chance from that of the program is the latter.
-fn shares(seen: &Seen, normal: bool) -> Figures {
-    let profile = seen.file.profile();
-    let rows = profile.cpu_samples().flat_map(|samples| &samples.rows).filter_map(|row| {
-        let frames = frames(profile, row.trace, false)?;
-        // The method that main's branch has called.
-        let place = frames.len().checked_sub(3)?;
-        Some((frames[place].0.clone(), row.samples))
-    });
-    let rows: Vec<_> = rows.collect();
-    let all: u64 = rows.iter().map(|(_, n)| n).sum();
-    let share = |(name, n): (String, String)| {
-        let meant = match name.as_str() {
-            "Hprof8.seventy" => 70,
-            "Hprof8.thirty" => 30,
-            // The other programs are too short.
-            _ => return None,
-        };
-        let share = n.parse::<u64>().ok()? * 100 / all.max(1);
-        let share = if normal && share.abs_diff(meant) <= 8 { meant } else { share };
-        Some((name, format!("{share}%")))
-    };
-    summed(rows.into_iter()).into_iter().filter_map(share).collect()
-}
-
-fn monitors(seen: &Seen, normal: bool) -> Figures {
+fn monitors(seen: &Seen) -> Figures {
     let profile = seen.file.profile();
     let Some(dump) = profile.monitor_dumps().next_back() else { return Figures::new() };
     let name = |thread: &ThreadSerial| thread_name(profile, *thread).to_owned();
@@ -485,7 +425,7 @@ fn monitors(seen: &Seen, normal: bool) -> Figures {
     for status in &dump.threads {
         let (name, thread) = (name(&status.thread), profile.threads.get(&status.thread));
         let lives = thread.is_some_and(|thread| !thread.ended);
-        if !normal || is_own(&name) && !is_launcher(&name) && lives {
+        if is_own(&name) && !is_launcher(&name) && lives {
             let frames = profile.traces.frames_of(status.trace);
             let place =
                 frames.iter().filter_map(|id| profile.frame(id)).find_map(|(frame, method)| {
@@ -502,7 +442,7 @@ fn monitors(seen: &Seen, normal: bool) -> Figures {
         let names = |threads: &[ThreadSerial]| threads.iter().map(name).collect::<Vec<_>>();
         let (enter, notify) = (&monitor.waiting_to_enter, &monitor.waiting_to_be_notified);
         let owner = monitor.owner.as_ref().map(name);
-        if !normal || class.starts_with("Hprof8") && owner.is_some() {
+        if class.starts_with("Hprof8") && owner.is_some() {
             let (count, enter, notify) = (monitor.entry_count, names(enter), names(notify));
             let what =
                 format!("{owner:?} {count} times, to enter {enter:?}, to be notified {notify:?}");
@@ -514,10 +454,10 @@ fn monitors(seen: &Seen, normal: bool) -> Figures {
 }
 
 /// The settings, and the tags of records in their order, with the groups in heap dumps.
-fn records(seen: &Seen, normal: bool) -> Figures {
+fn records(seen: &Seen) -> Figures {
     let (mut figures, mut kinds) = (Figures::new(), Vec::new());
     let mut add = |kind: String| {
-        if !normal || !kinds.contains(&kind) {
+        if !kinds.contains(&kind) {
             kinds.push(kind);
         }
     };
@@ -529,7 +469,7 @@ fn records(seen: &Seen, normal: bool) -> Figures {
         left = rest;
         match head[0] {
             CONTROL_SETTINGS => drop(figures.insert("settings".to_owned(), format!("{body:?}"))),
-            TRACE if normal && body.len() == EMPTY_TRACE => continue,
+            TRACE if body.len() == EMPTY_TRACE => continue,
             _ => {}
         }
         add(format!("{:#04x}", head[0]));
@@ -564,7 +504,7 @@ struct Object {
 }
 
 /// The objects that the program's static fields refer to, the list of nodes with their values, and the roots.
-fn heap(seen: &Seen, normal: bool) -> Figures {
+fn heap(seen: &Seen) -> Figures {
     let Some(dump) = seen.file.profile().heap_dumps().next_back() else { return Figures::new() };
     let mut objects = HashMap::<ObjectId, Object>::new();
     let (mut statics, mut roots) = (HashMap::new(), Vec::new());
@@ -603,7 +543,7 @@ fn heap(seen: &Seen, normal: bool) -> Figures {
     }
     let class = |id: &ObjectId| {
         let class = objects.get(id).map_or("", |object| &object.class);
-        if normal && class == "char[]" { "byte[]" } else { class }
+        if class == "char[]" { "byte[]" } else { class }
     };
     let mut figures = Vec::new();
     let target = |name: &str| match statics.get(name) {
@@ -647,9 +587,9 @@ fn kind(root: &Root<'_>) -> String {
     shown.chars().take_while(char::is_ascii_alphabetic).collect()
 }
 
-fn sections(seen: &Seen, normal: bool) -> Figures {
+fn sections(seen: &Seen) -> Figures {
     let text = String::from_utf8_lossy(&seen.bytes);
     let begun = text.lines().filter_map(|line| Some(line.split_once(" BEGIN")?.0));
-    let begun = begun.filter(|name| !normal || *name != "MONITOR TIME");
+    let begun = begun.filter(|name| *name != "MONITOR TIME");
     begun.enumerate().map(|(n, name)| (n.to_string(), name.to_owned())).collect()
 }
