@@ -7,9 +7,10 @@ use opentelemetry_proto::tonic::collector::profiles::v1development::{
     ExportProfilesPartialSuccess, ExportProfilesServiceRequest, ExportProfilesServiceResponse,
 };
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use percent_encoding::percent_decode_str;
 use prost::Message;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -53,19 +54,8 @@ impl Seen {
     fn parameter(&self, name: &str) -> String {
         let query = self.line.split_once('?').unwrap().1.split(' ').next().unwrap();
         let value = query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
-        let mut bytes = Vec::new();
-        let mut rest = value.unwrap_or_else(|| panic!("no {name}: {query}")).as_bytes();
-        while let [first, after @ ..] = rest {
-            rest = after;
-            if *first == b'%' {
-                let code = str::from_utf8(&after[..2]).unwrap();
-                bytes.push(u8::from_str_radix(code, 16).unwrap());
-                rest = &after[2..];
-            } else {
-                bytes.push(*first);
-            }
-        }
-        String::from_utf8(bytes).unwrap()
+        let value = value.unwrap_or_else(|| panic!("no {name}: {query}"));
+        percent_decode_str(value).decode_utf8().unwrap().into_owned()
     }
 
     fn request(&self) -> ExportProfilesServiceRequest {
@@ -101,6 +91,11 @@ fn unpacked(bytes: &[u8]) -> Vec<u8> {
     all
 }
 
+/// A connection to a store, encrypted or not.
+trait Connection: Read + Write {}
+
+impl<T: Read + Write> Connection for T {}
+
 /// A store on a port of this machine.
 struct Store {
     port: u16,
@@ -111,15 +106,13 @@ impl Store {
     /// Starts a store that gives these answers, each on a connection of its own, and the last one to all further
     /// requests.
     fn new(answers: Vec<Answer>) -> Self {
-        Self::with(answers, |stream, talk| talk(&mut stream.try_clone().unwrap(), stream))
+        Self::with(answers, |stream| Box::new(stream))
     }
 
     /// `wrap` makes a connection encrypted, or leaves it as it is.
     fn with(
         answers: Vec<Answer>,
-        wrap: impl Fn(&mut std::net::TcpStream, &mut dyn FnMut(&mut dyn Read, &mut dyn Write))
-        + Send
-        + 'static,
+        wrap: impl Fn(TcpStream) -> Box<dyn Connection> + Send + 'static,
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -128,13 +121,12 @@ impl Store {
             let last = answers.last().cloned().into_iter().cycle();
             let all = answers.iter().cloned().chain(last);
             for (stream, answer) in listener.incoming().zip(all) {
-                let mut stream = stream.unwrap();
-                wrap(&mut stream, &mut |from, to| {
-                    // A client that does not trust the store sends nothing.
-                    let Some(request) = read(from, to) else { return };
+                let mut connection = BufReader::new(wrap(stream.unwrap()));
+                // A client that does not trust the store sends nothing.
+                if let Some(request) = read(&mut connection) {
                     let _ = sender.send(request);
-                    reply(&answer, to);
-                });
+                    reply(&answer, connection.get_mut());
+                }
             }
         });
         Self { port, seen }
@@ -153,8 +145,7 @@ impl Store {
     }
 }
 
-fn read(from: &mut dyn Read, to: &mut dyn Write) -> Option<Seen> {
-    let mut from = BufReader::new(from);
+fn read(from: &mut BufReader<Box<dyn Connection>>) -> Option<Seen> {
     loop {
         let mut line = String::new();
         from.read_line(&mut line).ok().filter(|length| *length > 0)?;
@@ -168,7 +159,7 @@ fn read(from: &mut dyn Read, to: &mut dyn Write) -> Option<Seen> {
         let mut seen = Seen { line: line.trim().to_owned(), headers, body: Vec::new() };
         if seen.line.starts_with("CONNECT ") {
             // The store is the proxy, too.
-            to.write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
+            from.get_mut().write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
             continue;
         }
         let length = seen.header("content-length").map_or(0, |length| length.parse().unwrap());
@@ -398,7 +389,7 @@ mod tls {
     use super::*;
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    use rustls::{ServerConfig, ServerConnection, Stream};
+    use rustls::{ServerConfig, ServerConnection, StreamOwned};
     use std::sync::Arc;
 
     /// Made with openssl for these tests alone, as is the server's key; both are valid for a hundred years.
@@ -419,30 +410,10 @@ mod tls {
             .with_single_cert(vec![certificate], key)
             .unwrap();
         let config = Arc::new(config);
-        Store::with(vec![status(200)], move |socket, talk| {
-            let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-            let stream = std::cell::RefCell::new(Stream::new(&mut connection, socket));
-            talk(&mut Half(&stream), &mut Half(&stream));
+        Store::with(vec![status(200)], move |stream| {
+            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            Box::new(StreamOwned::new(connection, stream))
         })
-    }
-
-    /// A direction of a connection. A store reads the request before it writes the answer.
-    struct Half<'a, 'b>(&'a std::cell::RefCell<Stream<'b, ServerConnection, std::net::TcpStream>>);
-
-    impl Read for Half<'_, '_> {
-        fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-            self.0.borrow_mut().read(bytes)
-        }
-    }
-
-    impl Write for Half<'_, '_> {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.borrow_mut().write(bytes)
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            self.0.borrow_mut().flush()
-        }
     }
 
     #[test]
