@@ -1,4 +1,5 @@
-//! Lists the components of the product as a CycloneDX SBOM, and collects their licenses.
+//! Lists the components of the product as a CycloneDX SBOM, and collects their licenses. cargo-cyclonedx (0.5) writes an
+//! SBOM for each package, and an archive has the components of three.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

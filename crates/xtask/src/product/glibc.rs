@@ -3,6 +3,9 @@
 //! The linker records for each symbol the version that it finds. Here it links against stub libraries, which contain
 //! no code, but the symbols of the installed libraries in the newest version that is old enough. Newer symbols are
 //! missing: Rust's standard library looks up optional ones at run time, and everything else fails to link.
+//!
+//! cargo-zigbuild (0.24) links for an older glibc too, but with a static libunwind instead of libgcc's: users would get
+//! another unwinder than the one that the tests of native stacks ran with.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
