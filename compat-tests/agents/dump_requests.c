@@ -1,8 +1,7 @@
 /*
  * dump_requests.c - requests a dump whenever the program says so, and drops it: "heap", "monitors", "both". With "objects"
- * it enables OBJECT_ALLOC anew, which announces all objects to it. With "known" it remembers an object, and asks for the
- * dumps of all these in the handler of the next heap dump. With "requests" it requests OBJECT_ALLOC for many of the objects
- * that were reported last, while it has disabled collections.
+ * it enables OBJECT_ALLOC anew, which announces all objects to it. With "requests" it requests OBJECT_ALLOC for many of the
+ * objects that were reported last, while it has disabled collections.
  */
 #include <stdatomic.h>
 
@@ -10,22 +9,13 @@
 
 enum { MOST = 1000 };
 
-static jobjectID known[MOST];
-static int count;
 static jobjectID allocated[MOST];
 static atomic_uint allocations;
 
 static void notify(JVMPI_Event *e)
 {
-    int i, dumped = 0;
-
     if (e->event_type == JVMPI_EVENT_OBJECT_ALLOC)
         allocated[allocations++ % MOST] = e->u.obj_alloc.obj_id;
-    if (e->event_type != (JVMPI_EVENT_HEAP_DUMP | JVMPI_REQUESTED_EVENT) || count == 0)
-        return;
-    for (i = 0; i < count; i++)
-        dumped += jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_DUMP, known[i]) == JVMPI_SUCCESS;
-    report("dumped objects=%d", dumped);
 }
 
 static jint request(jint type)
@@ -53,10 +43,6 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     jint result = JVMPI_SUCCESS;
 
-    if (strcmp(what, "known") == 0 && count < MOST)
-        known[count++] = jvmpi->jobject2jobjectID(object);
-    if (strcmp(what, "known") == 0)
-        return count;
     if (strcmp(what, "objects") == 0) {
         jvmpi->DisableEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL);
         return jvmpi->EnableEvent(JVMPI_EVENT_OBJECT_ALLOC, NULL);

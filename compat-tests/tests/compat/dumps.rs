@@ -32,7 +32,6 @@ cases![
     beside_critical_sections.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),
     beside_virtual_threads_that_start.since(21).slow(),
     beside_unfinished_virtual_thread.since(21),
-    objects_of_a_dump_are_found_by_a_table.only(17),
 ];
 
 /// The contents of a class's CLASS_LOAD.
@@ -97,6 +96,18 @@ impl Files {
 
     fn text(&self, name: &str) -> Result<String, String> {
         Ok(String::from_utf8_lossy(&self.bytes(name)?).into_owned())
+    }
+
+    /// Returns the monitors of a dump, their threads in order.
+    fn monitors(&self, name: &str) -> Result<Vec<Monitor>, String> {
+        let dump = self.bytes(name)?;
+        let sorted = |mut monitor: Monitor| {
+            monitor.waiting_to_enter.sort_unstable();
+            monitor.waiting_to_be_notified.sort_unstable();
+            monitor
+        };
+        let monitors = Monitors::new(&dump).map(|monitor| monitor.map(sorted));
+        monitors.collect::<Result<_, _>>().map_err(|e| format!("{name}: {e}"))
     }
 }
 
@@ -327,40 +338,20 @@ fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
     let only = only.map(|class| format!("-XX:CompileCommand=compileonly,{class}::*"));
     let outcome = only.iter().fold(java, |java, flag| java.flag(flag)).run()?;
     let report = outcome.report();
-    let dump = Files::of(vm)?.bytes("monitors")?;
-    let all: Vec<Monitor> =
-        Monitors::new(&dump).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+    let all = Files::of(vm)?.monitors("monitors")?;
     let thread = |name: &str| -> Result<Id, String> {
         Ok(report.find("thread", "name", name)?.id("env")? as Id)
     };
     let objects = outcome.expects.one("expect")?;
-    let java = |name: &str| {
-        let object = number(objects, name)?;
-        let of_object = |monitor: &&Monitor| monitor.kind == Kind::Java { object };
-        let found: Vec<_> = all.iter().filter(of_object).collect();
-        let [monitor] = found[..] else { return Err(format!("{name}: {found:x?}")) };
-        Ok(monitor)
-    };
     let expected = |name, owner: Id, entry_count, enter: &[Id], wait: &[Id]| {
-        let Monitor { kind, waiting_to_enter, waiting_to_be_notified, .. } = java(name)?.clone();
-        let sorted = |threads: &[Id]| {
-            let mut threads = threads.to_vec();
-            threads.sort_unstable();
-            threads
-        };
-        let monitor = Monitor {
-            kind,
-            owner,
-            entry_count,
-            waiting_to_enter: sorted(enter),
-            waiting_to_be_notified: sorted(wait),
-        };
-        let seen = Monitor {
-            waiting_to_enter: sorted(&waiting_to_enter),
-            waiting_to_be_notified: sorted(&waiting_to_be_notified),
-            ..java(name)?.clone()
-        };
-        equal(name, seen, monitor)
+        let kind = Kind::Java { object: number(objects, name)? };
+        let [mut waiting_to_enter, mut waiting_to_be_notified] = [enter, wait].map(<[Id]>::to_vec);
+        waiting_to_enter.sort_unstable();
+        waiting_to_be_notified.sort_unstable();
+        let monitor =
+            Monitor { kind, owner, entry_count, waiting_to_enter, waiting_to_be_notified };
+        let found: Vec<_> = all.iter().filter(|found| found.kind == monitor.kind).collect();
+        equal(name, found, vec![&monitor])
     };
     let deadlocked = [thread("deadlock 0")?, thread("deadlock 1")?];
     expected("left", deadlocked[0], 1, &[deadlocked[1]], &[])?;
@@ -426,9 +417,7 @@ fn monitors_of_virtual_threads_with(
     let waits: Vec<_> = if_kept("waits")?.into_iter().collect();
     let wants: BTreeSet<_> = if_kept("wants")?.into_iter().chain([platform]).collect();
     for (file, own) in [("platform", None), ("virtual", Some(asks))] {
-        let dump = Files::of_run(vm, run)?.bytes(file)?;
-        let monitors: Vec<Monitor> =
-            Monitors::new(&dump).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+        let monitors = Files::of_run(vm, run)?.monitors(file)?;
         let of = |name: &str| {
             let object = number(outcome.expects.one("expect")?, name)?;
             Ok::<_, String>(monitors.iter().find(|m| m.kind == Kind::Java { object }))
@@ -467,9 +456,7 @@ fn whole(files: &Files, outcome: &Outcome, point: &str) -> Result<(), String> {
     ensure!(heap.objects.len() > 3000, "{point}: only {} objects", heap.objects.len());
     let object = files.bytes(&format!("object-{point}"))?;
     ensure!(Records::new(&object, Level::Values, files).count() == 1, "{point}: no object dump");
-    let monitors = files.bytes(&format!("monitors-{point}"))?;
-    ensure!(Monitors::new(&monitors).all(|monitor| monitor.is_ok()), "{point}: a bad monitor dump");
-    Ok(())
+    files.monitors(&format!("monitors-{point}")).map(drop)
 }
 
 /// Under the agent's own lock, from a system thread, while the VM ends, and in handlers of METHOD_ENTRY, METHOD_EXIT,
@@ -528,15 +515,11 @@ fn in_gc_finish(vm: &Vm<'_>) -> Result<(), String> {
     let dump = report.find("monitor_dump", "file", "monitors-gc")?;
     equal("whose MONITOR_DUMP", dump.id("env")?, env)?;
     let handle = finish.id("lock")? as Id;
-    let dump = Files::of(vm)?.bytes("monitors-gc")?;
-    for monitor in Monitors::new(&dump) {
-        let monitor = monitor.map_err(|e| e.to_string())?;
-        if matches!(monitor.kind, Kind::Raw { monitor, .. } if monitor == handle) {
-            equal("the agent's monitor", (monitor.owner, monitor.entry_count), (0, 1))?;
-            return Ok(());
-        }
-    }
-    Err("no monitor of the agent's".to_owned())
+    let monitors = Files::of(vm)?.monitors("monitors-gc")?;
+    let is_it =
+        |found: &Monitor| matches!(found.kind, Kind::Raw { monitor, .. } if monitor == handle);
+    let own = monitors.iter().find(|found| is_it(found)).ok_or("no monitor of the agent's")?;
+    equal("the agent's monitor", (own.owner, own.entry_count), (0, 1))
 }
 
 /// If objects get new IDs, a dump has no outdated ones.
@@ -624,16 +607,4 @@ fn beside_unfinished_virtual_thread(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(results.int("cpu")? < 1_500, "the request took {} ms of CPU time", results.int("cpu")?);
     let line = "[jvmpi] warning: no heap dump: a thread is always creating a virtual thread";
     equal("lines", outcome.stderr.lines().filter(|found| *found == line).count(), 1)
-}
-
-/// An agent that asks for many of the objects while it reads a heap dump waits for a few searches and one table.
-fn objects_of_a_dump_are_found_by_a_table(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("DumpObjects")?.agent("dump_requests", "")?;
-    let outcome = java.settings("log=debug").run()?;
-    let objects = outcome.expects.one("expect")?.int("objects")?;
-    equal("dumped", outcome.report().one("dumped")?.int("objects")?, objects)?;
-    let tables: Vec<_> =
-        outcome.stderr.lines().filter(|line| line.contains("a table of all")).collect();
-    ensure!(tables.len() == 1 && tables[0].contains("after 2 searches"), "{tables:?}");
-    Ok(())
 }
