@@ -23,6 +23,8 @@ static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 /// By environment, the record of a thread that ran code so late that it could not keep the record itself. It is
 /// dropped when the next such thread has the environment.
 static LATE: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
+/// The IDs of the objects that are hidden from agents, among them those of the shim's own threads.
+static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
 /// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
 static BY_ID: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 
@@ -99,6 +101,20 @@ pub fn by_os_thread(number: i32) -> Option<Arc<Thread>> {
 /// Returns the live thread whose `java.lang.Thread` object has this ID.
 pub fn by_id(id: jobjectID) -> Option<Arc<Thread>> {
     BY_ENV.get(BY_ID.get(id.addr())?)
+}
+
+/// Hides the object with this ID from agents.
+pub fn hide(id: jobjectID) {
+    HIDDEN.insert(id.addr(), ());
+}
+
+/// Returns the IDs of all hidden objects, including threads.
+pub fn hidden_objects() -> Vec<usize> {
+    HIDDEN.keys()
+}
+
+pub fn is_hidden_object(id: jobjectID) -> bool {
+    HIDDEN.contains(id.addr())
 }
 
 /// Returns a live thread that was announced to the agent, preferably one with thread-local data of the agent. Among

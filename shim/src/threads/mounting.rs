@@ -1,7 +1,7 @@
 //! The mounting of virtual threads on carriers, as the VM reports it. While a virtual thread is mounted,
 //! its record is that of the current thread.
 
-use super::identity::learn_object;
+use super::objects::learn_object;
 use crate::records::registry::{self, Current, known_current, own, record, virtual_record};
 use crate::records::thread::Thread;
 use crate::records::virtual_thread;

@@ -1,11 +1,46 @@
-//! The VM's own structures of threads.
+//! The `java.lang.Thread` of a thread, and the VM's own structure to which it leads.
 
 use crate::records::registry;
 use crate::records::thread::Thread;
+use crate::sync::tagging;
 use jni_sys::jobject;
 use jvm::lock::Memo;
 use jvm::thread_state::{self, ThreadState};
-use jvm::{FieldId, Jni, internals};
+use jvm::{FieldId, GlobalRef, Jni, internals};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Hides the object from agents. If it is a `java.lang.Thread`, the thread is hidden too.
+pub fn hide(object: jobject) -> jvm::Result<()> {
+    registry::hide(tagging::id_of(object)?);
+    Ok(())
+}
+
+/// Records the `java.lang.Thread` of a thread.
+pub fn learn_object(thread: &Thread, jni: Jni, object: jobject) {
+    let Some(reference) = GlobalRef::new(jni, object) else { return };
+    let Ok(mut id) = tagging::id_of(object) else { return };
+    let reference = Arc::new(reference);
+    // A reference that is not needed is deleted outside the lock.
+    let known = Arc::clone(thread.object.lock().get_or_insert_with(|| Arc::clone(&reference)));
+    if !jni.same_object(known.get(), object) {
+        // The environment belongs to another thread by now.
+        return;
+    }
+    thread.hidden.store(registry::is_hidden_object(id), Ordering::Release);
+    thread.short_cut.forbid();
+    // The ID of a recorded thread stays the same. A copying collection may have changed it before.
+    loop {
+        thread.id.store(id, Ordering::Release);
+        registry::note_id(thread, id);
+        let now = tagging::id_of(object).unwrap_or(id);
+        if now == id {
+            return;
+        }
+        registry::forget_id(id);
+        id = now;
+    }
+}
 
 /// The way from a `java.lang.Thread` object to the VM's thread structure: the private field `eetop` contains
 /// the structure's address, and the JNIEnv is at a fixed distance from it. JVMTI has no way from a thread
@@ -36,12 +71,12 @@ pub fn locate_environments(jni: Jni) {
 
 /// Returns the address of the VM's structure. 0 for a virtual thread or one that is not alive, `usize::MAX` if
 /// the field cannot be read.
-pub fn of(jni: Jni, thread: jobject) -> usize {
+pub fn structure_of(jni: Jni, thread: jobject) -> usize {
     native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field) as usize)
 }
 
 /// Returns true if the VM's structures can be found.
-pub fn is_known() -> bool {
+pub fn structures_are_known() -> bool {
     native_threads().is_some()
 }
 
