@@ -7,7 +7,6 @@ pub mod announced_methods;
 pub mod calls;
 pub mod class;
 pub mod construction;
-pub mod consumed;
 pub mod ids;
 pub mod in_flight;
 pub mod layout;

@@ -4,14 +4,13 @@ use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
 use super::class::Loaded;
 use super::construction::{Held, Unconstructed};
-use super::consumed::Consumed;
 use super::ids;
 use super::in_flight::{CurrentObject, InFlight};
 use super::receivers::Receivers;
 use super::sample::Sample;
 use super::short_cut::ShortCut;
 use super::suspension::Suspension;
-use super::virtual_thread::{self, VirtualThread};
+use super::virtual_thread::{self, Consumed, Transition, VirtualThread};
 use super::waits::{JniMonitors, Waits};
 use jni_sys::{JNIEnv, jint};
 use jvm::GlobalRef;
@@ -347,38 +346,6 @@ impl OwnWork {
     /// Returns true if the objects that the thread allocates now need no IDs.
     pub fn needs_no_ids(&self) -> bool {
         self.needs_no_ids.load(Ordering::Relaxed)
-    }
-}
-
-/// Shows whether a virtual thread is being mounted or unmounted on the thread.
-#[derive(Default)]
-pub struct Transition {
-    is_under_way: AtomicBool,
-    /// True if the virtual thread that is being mounted has waited for a monitor.
-    resumes: AtomicBool,
-}
-
-impl Transition {
-    /// Returns true while a virtual thread is being mounted or unmounted.
-    pub fn is_under_way(&self) -> bool {
-        self.is_under_way.load(Ordering::Relaxed)
-    }
-
-    /// Records that a transition begins or has ended.
-    pub fn note(&self, begins: bool) {
-        self.is_under_way.store(begins, Ordering::Relaxed);
-    }
-
-    /// Records that a virtual thread that has waited for a monitor is about to be mounted, or that it runs again.
-    /// Returns true if such a mount was in progress.
-    pub fn note_resumption(&self, begins: bool) -> bool {
-        self.resumes.swap(begins, Ordering::Relaxed)
-    }
-
-    /// Records that no transition is in progress.
-    pub fn clear(&self) {
-        self.note(false);
-        self.note_resumption(false);
     }
 }
 
