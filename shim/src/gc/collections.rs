@@ -106,22 +106,6 @@ fn wait_for_signs() -> bool {
     !due.is_over
 }
 
-/// Wakes the delivering thread after agents have enabled collections again.
-pub fn enabled_again() {
-    if due().is_deferred {
-        WAKE.notify_all();
-    }
-}
-
-/// Waits for a deferred collection that can be delivered now. Otherwise agents that disable collections most of the
-/// time would prevent its delivery.
-pub fn let_deferred_go_first() {
-    let mut waiting = BoundedWait::new();
-    while due().can_play_deferred() && waiting.goes_on() {
-        waiting.sleep();
-    }
-}
-
 /// Ends the thread that delivers collections. Otherwise the ending VM would wait 300 ms for it, because it is in
 /// native code.
 pub fn end() {

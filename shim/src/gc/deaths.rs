@@ -14,10 +14,11 @@
 //! followed by a new sentinel, even if the last one is not dead.
 
 use crate::records::ids::{self, Kind};
-use crate::records::pauses::{self, Pauses};
+use crate::records::pauses::Pauses;
 use crate::threads;
 use jvm::Jni;
 use jvm::lock::{Condition, Lock, Locked};
+use jvm::platform::sync::atomic::{AtomicU32, Ordering};
 use std::cell::Cell;
 use std::time::Instant;
 
@@ -147,7 +148,7 @@ impl Due {
 
     /// Returns true if a deferred collection can be delivered now.
     pub fn can_play_deferred(&self) -> bool {
-        self.is_deferred && !self.is_over && !pauses::is_gc_disabled()
+        self.is_deferred && !self.is_over && !is_gc_disabled()
     }
 }
 
@@ -156,6 +157,28 @@ pub static WAKE: Condition = Condition::new();
 
 pub fn due() -> Locked<'static, Due> {
     DUE.lock()
+}
+
+/// The number of DisableGC calls without a matching EnableGC.
+static DISABLED: AtomicU32 = AtomicU32::new(0);
+
+/// Disables the delivery of collections once more.
+pub fn disable_gc() {
+    DISABLED.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Undoes one [`disable_gc`] of any thread, if there is one. After the last one, a deferred collection is delivered.
+pub fn enable_gc() {
+    let less = |n: u32| n.checked_sub(1);
+    let before = DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+    if before == Ok(1) && due().is_deferred {
+        WAKE.notify_all();
+    }
+}
+
+/// Returns true if an agent has disabled the delivery of collections.
+pub fn is_gc_disabled() -> bool {
+    DISABLED.load(Ordering::SeqCst) > 0
 }
 
 /// Records that a collector's pause begins. Called while the world is stopped.

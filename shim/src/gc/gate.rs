@@ -9,12 +9,11 @@
 //! collection, so an event in flight may be unable to end before GC_FINISH. Then no object moves. Its object is alive, because
 //! its thread has a reference to it, so the object's ID does not die.
 
-use super::collections;
+use super::deaths::{self, due, is_gc_disabled};
 use crate::records::calls::{Step, Tracked};
 use crate::records::in_flight::Passage;
-use crate::records::registry;
 use crate::records::thread::Thread;
-use crate::records::{pauses, phase};
+use crate::records::{phase, registry};
 use crate::sync::bounded_wait::{BoundedWait, Delivering};
 use jvm::internals;
 use jvm::lock::{Condition, Lock};
@@ -43,7 +42,7 @@ fn is_closed_to_me() -> bool {
 pub fn enter(thread: &Thread) -> Passage<'_> {
     let passage = thread.in_flight.enter();
     fence();
-    if passage.is_outermost() && is_closed_to_me() { enter_later(passage, thread) } else { passage }
+    if is_closed_to_me() && passage.is_outermost() { enter_later(passage, thread) } else { passage }
 }
 
 #[cold]
@@ -132,21 +131,18 @@ fn wait_until_open() -> bool {
 /// deferred one is delivered first, unless that would wait for an event of the current thread.
 pub fn disable_gc() {
     if !registry::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
-        collections::let_deferred_go_first();
+        // Otherwise agents that disable collections most of the time would prevent the delivery of a deferred one.
+        let mut waiting = BoundedWait::new();
+        while due().can_play_deferred() && waiting.goes_on() {
+            waiting.sleep();
+        }
         wait_until_open();
     }
     let playing = PLAYING.lock();
-    pauses::disable_gc();
+    deaths::disable_gc();
     if *playing {
         drop(playing);
         wait_until_open();
-    }
-}
-
-/// Implements `EnableGC`: undoes one [`disable_gc`] of any thread. A surplus call does nothing.
-pub fn enable_gc() {
-    if pauses::enable_gc() {
-        collections::enabled_again();
     }
 }
 
@@ -163,7 +159,7 @@ impl NoGc {
 
 impl Drop for NoGc {
     fn drop(&mut self) {
-        enable_gc();
+        deaths::enable_gc();
     }
 }
 
@@ -177,17 +173,17 @@ pub struct Closed {
 pub fn close() -> Option<Closed> {
     let me = os_thread();
     let close = || CLOSED_BY.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst);
-    if pauses::is_gc_disabled() || close().is_err() {
+    if is_gc_disabled() || close().is_err() {
         return None;
     }
     let mut closed = Closed { is_idle: false };
     phase::close_epoch();
     barrier_of_all_threads();
     // If it is disabled meanwhile, even if enabled again, there may be events that can end.
-    closed.is_idle = wait_until_idle(pauses::is_gc_disabled)?;
+    closed.is_idle = wait_until_idle(is_gc_disabled)?;
     let may_play = {
         let mut playing = PLAYING.lock();
-        *playing = !pauses::is_gc_disabled();
+        *playing = !is_gc_disabled();
         *playing
     };
     may_play.then_some(closed)
@@ -309,7 +305,7 @@ mod tests {
                 DISABLING.fetch_add(1, Ordering::SeqCst);
                 thread::yield_now();
                 DISABLING.fetch_sub(1, Ordering::SeqCst);
-                enable_gc();
+                deaths::enable_gc();
             }
         }
         threads::ended(&thread);

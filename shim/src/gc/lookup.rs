@@ -5,13 +5,10 @@
 //! until the agents enable collections again.
 
 use super::{deaths, heap_walk};
-use crate::classes;
-use crate::records::ids::Tag;
-use crate::records::pauses;
-use crate::records::registry;
-use crate::records::{ids, phase};
+use crate::records::ids::{self, Tag};
+use crate::records::{phase, registry};
 use crate::sync::tagging;
-use crate::threads;
+use crate::{classes, threads};
 use jni_sys::{jint, jlong, jobject};
 use jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use jvm::lock::{Lock, Memo};
@@ -124,7 +121,7 @@ impl Drop for Run {
 /// so cannot delete references.
 pub fn end_run() {
     let can_drop = || phase::vm_answers() && jvm::get().jni().is_some();
-    if pauses::is_gc_disabled() || !can_drop() {
+    if deaths::is_gc_disabled() || !can_drop() {
         return;
     }
     let mut state = STATE.lock();

@@ -1,16 +1,15 @@
 //! The gate of collections (`gc/gate.rs`).
 
 use super::{AgentLock, spawn};
-use crate::gc::gate;
+use crate::gc::{deaths, gate};
 use crate::records::calls::Step;
 use crate::records::phase;
 use crate::threads::Thread;
 use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use shuttle::thread::JoinHandle;
-use std::sync::Arc;
-use std::sync::atomic as exact;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, atomic as exact};
 
 const SENDERS: usize = 2;
 
@@ -137,7 +136,7 @@ fn no_collection_comes_while_collections_are_disabled() {
                     agent.disabled.fetch_add(1, SeqCst);
                     machine::step();
                     agent.disabled.fetch_sub(1, SeqCst);
-                    gate::enable_gc();
+                    deaths::enable_gc();
                 }
             })
         };

@@ -1,6 +1,5 @@
-//! The pauses of collectors: the time that they take, the moves of objects in them, and the switch of `DisableGC`.
+//! The pauses of collectors: the time that they take, and the moves of objects in them.
 
-use jvm::platform::sync::atomic::AtomicU32;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
@@ -84,25 +83,6 @@ pub fn between() -> Option<u64> {
 pub fn is_still(time: u64) -> bool {
     fence(Ordering::Acquire);
     BEGUN.load(Ordering::Relaxed) == time
-}
-
-/// The number of DisableGC calls without a matching EnableGC.
-static DISABLED: AtomicU32 = AtomicU32::new(0);
-
-/// Disables collection once more.
-pub fn disable_gc() {
-    DISABLED.fetch_add(1, Ordering::SeqCst);
-}
-
-/// Undoes one [`disable_gc`] of any thread, if there is one. Returns true if that was the last one.
-pub fn enable_gc() -> bool {
-    let less = |n: u32| n.checked_sub(1);
-    DISABLED.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) == Ok(1)
-}
-
-/// Returns true if an agent has disabled collection.
-pub fn is_gc_disabled() -> bool {
-    DISABLED.load(Ordering::SeqCst) > 0
 }
 
 #[cfg(test)]

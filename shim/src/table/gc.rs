@@ -1,9 +1,7 @@
 //! DisableGC, EnableGC and RunGC.
 
-use crate::gc::lookup;
-use crate::gc::{collections, gate};
+use crate::gc::{collections, deaths, gate, lookup};
 use crate::records::agents::Agent;
-use crate::records::pauses;
 use crate::records::phase;
 use crate::threads;
 use crate::translate::collection;
@@ -13,13 +11,13 @@ pub fn disable(_: &Agent) {
 }
 
 pub fn enable(_: &Agent) {
-    gate::enable_gc();
+    deaths::enable_gc();
     lookup::end_run();
 }
 
 /// Runs a garbage collection. Has no effect while an agent has disabled GC.
 pub fn run(_: &Agent) {
-    if !phase::vm_answers() || pauses::is_gc_disabled() {
+    if !phase::vm_answers() || deaths::is_gc_disabled() {
         return;
     }
     let Some((jni, thread)) = threads::current_attached() else { return };
