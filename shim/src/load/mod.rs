@@ -1,6 +1,5 @@
 //! Loads the shim into the VM, and agents into the shim.
 
-mod command;
 mod get_env;
 mod layers;
 mod library;
@@ -14,14 +13,13 @@ use crate::threads::agent_clock;
 use crate::translate::{callbacks, lifecycle, subscriptions};
 use get_env::interface_for;
 use jni_sys::{JNI_EDETACHED, JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
-use jvm::Jni;
 use jvm::boundary::{self, guard};
-use jvm::logging;
 use jvm::platform::dynamic_loader::{self, library_of};
 use jvm::types::{jthread, jvmtiEnv, jvmtiEventCallbacks};
+use jvm::{Jni, logging};
 use jvmpi_settings::{OnLoad, SelfTest};
 use on_load::Pending;
-use std::ffi::{c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{process, slice};
 
@@ -57,15 +55,15 @@ pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
         return JNI_EDETACHED;
     }
     // SAFETY: as the caller promises.
-    let command = unsafe { command::of(options) };
-    let settings = command.as_deref().and_then(command::settings);
+    let command = unsafe { command_in(options) };
+    let settings = command.as_deref().and_then(|command| command.strip_prefix("set "));
     let attached = settings
         .map_or(Ok(()), |settings| jvmpi_settings::set(settings).map_err(|error| error.to_string()))
         // SAFETY: as the caller promises.
         .and_then(|()| unsafe { start(vm) })
         .and_then(|()| match &command {
             Some(_) if settings.is_some() => Ok(()),
-            Some(command) => command::run(command),
+            Some(command) => run(command),
             // SAFETY: as the caller promises.
             None => unsafe { on_load::pending(options) }.and_then(begin_now),
         });
@@ -76,6 +74,35 @@ pub unsafe fn at_attach(vm: *mut JavaVM, options: *const c_char) -> jint {
             JNI_ERR
         }
     }
+}
+
+/// Returns the command to loaded agents in the shim's option string, if it is one: an attach to a running VM whose string
+/// begins with `!` in place of an agent's name.
+///
+/// # Safety
+/// `text` is NULL or a NUL-terminated string.
+unsafe fn command_in(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+    text.strip_prefix('!').map(String::from)
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Returns the reason in one line if no agent is loaded or the command is unknown.
+fn run(command: &str) -> Result<(), String> {
+    if agents::all().is_empty() {
+        return Err(format!("!{command}: no agent is loaded"));
+    }
+    match command {
+        "reset" => lifecycle::request_reset(),
+        _ => return Err(format!("!{command} is unknown; there are !reset and !set KEY=VALUE")),
+    }
+    Ok(())
 }
 
 /// Calls JVM_OnLoad of an agent in a running VM, and announces the existing threads, classes and objects to it.
