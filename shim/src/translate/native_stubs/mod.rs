@@ -75,111 +75,40 @@ mod tests {
         stub(slot)
     }
 
+    /// Calls a function through its reporting stub with these arguments, which it compares with those that it gets, and
+    /// compares the result.
+    macro_rules! pass_through {
+        ($method:expr, $descriptor:literal, ($($argument:ident: $type:ty = $value:expr),*) -> $result:ty = $expected:expr) => {
+            type Function = extern "C" fn($($type),*) -> $result;
+            extern "C" fn function($($argument: $type),*) -> $result {
+                $(assert_eq!($argument, $value, stringify!($argument));)*
+                $expected
+            }
+            let stub = stub_of($method, function as Function as *mut c_void, $descriptor);
+            // SAFETY: the stub has the type of its function.
+            let through: Function = unsafe { std::mem::transmute(stub) };
+            assert_eq!(through($($value),*), $expected);
+        };
+    }
+
     #[test]
     fn arguments_and_results_pass_through() {
-        type Mixed = extern "C" fn(
-            usize,
-            usize,
-            i32,
-            f32,
-            i64,
-            f64,
-            i8,
-            f32,
-            i16,
-            f64,
-            u16,
-            f32,
-            u8,
-            f64,
-            usize,
-            f32,
-            i32,
-            f64,
-            i64,
-            f32,
-            i32,
-            f64,
-            i64,
-        ) -> f64;
-        extern "C" fn mixed(
-            env: usize,
-            class: usize,
-            a: i32,
-            b: f32,
-            c: i64,
-            d: f64,
-            e: i8,
-            f: f32,
-            g: i16,
-            h: f64,
-            i: u16,
-            j: f32,
-            k: u8,
-            l: f64,
-            m: usize,
-            n: f32,
-            o: i32,
-            p: f64,
-            q: i64,
-            r: f32,
-            s: i32,
-            t: f64,
-            u: i64,
-        ) -> f64 {
-            let integers = [
-                env as i64,
-                class as i64,
-                a.into(),
-                c,
-                e.into(),
-                g.into(),
-                i.into(),
-                k.into(),
-                m as i64,
-                o.into(),
-                q,
-                s.into(),
-                u,
-            ];
-            assert_eq!(
-                integers,
-                [0, 77, -1, 1 << 40, -3, -400, 0xffff, 1, 13, 15, -17, 19, i64::MIN]
-            );
-            assert_eq!([b, f, j, n, r], [2.5, 6.5, -10.5, 14.5, 18.5]);
-            assert_eq!([d, h, l, p, t], [4.25, 1e9, 12.25, 16.25, 20.25]);
-            -0.125
+        pass_through! {
+            5 << 20, b"(IFJDBFSDCFZDLx;FIDJFIDJ)D",
+            (env: usize = 0, class: usize = 77, a: i32 = -1, b: f32 = 2.5, c: i64 = 1 << 40, d: f64 = 4.25,
+             e: i8 = -3, f: f32 = 6.5, g: i16 = -400, h: f64 = 1e9, i: u16 = 0xffff, j: f32 = -10.5, k: u8 = 1,
+             l: f64 = 12.25, m: usize = 13, n: f32 = 14.5, o: i32 = 15, p: f64 = 16.25, q: i64 = -17,
+             r: f32 = 18.5, s: i32 = 19, t: f64 = 20.25, u: i64 = i64::MIN) -> f64 = -0.125
         }
-        let function = mixed as Mixed as *mut c_void;
-        let stub = stub_of(5 << 20, function, b"(IFJDBFSDCFZDLx;FIDJFIDJ)D");
-        // SAFETY: the stub has the type of its function.
-        let through: Mixed = unsafe { std::mem::transmute(stub) };
-        let result = through(
-            0,
-            77,
-            -1,
-            2.5,
-            1 << 40,
-            4.25,
-            -3,
-            6.5,
-            -400,
-            1e9,
-            0xffff,
-            -10.5,
-            1,
-            12.25,
-            13,
-            14.5,
-            15,
-            16.25,
-            -17,
-            18.5,
-            19,
-            20.25,
-            i64::MIN,
-        );
-        assert_eq!(result, -0.125);
+    }
+
+    #[test]
+    fn an_odd_number_of_words_on_the_stack_passes_too() {
+        pass_through! {
+            6 << 20, b"(JJJJJJJ)J",
+            (env: usize = 0, class: usize = 0, a: i64 = 1, b: i64 = 2, c: i64 = 3, d: i64 = 4, e: i64 = 5,
+             f: i64 = 6, g: i64 = 7) -> i64 = 140
+        }
     }
 
     #[test]
@@ -245,59 +174,26 @@ mod tests {
     /// Debuggers and profilers walk through the stubs, and so does the end of a thread by `pthread_exit`.
     #[test]
     fn the_stack_can_be_walked_through_a_stub() {
-        type Function = extern "C" fn(usize, usize, i64, i64, i64, i64, i64, i64, i64) -> usize;
+        type Function = extern "C" fn(usize, usize, i64, i64, i64, i64, i64) -> usize;
         static SEEN: Lock<Vec<usize>> = Lock::new(Vec::new());
-        extern "C" fn function(
-            _: usize,
-            _: usize,
-            _: i64,
-            _: i64,
-            _: i64,
-            _: i64,
-            _: i64,
-            _: i64,
-            _: i64,
-        ) -> usize {
+        extern "C" fn last(_: usize, _: usize, _: i64, _: i64, _: i64, _: i64, _: i64) -> usize {
             *SEEN.lock() = functions_on_the_stack();
             1
         }
         #[inline(never)]
         extern "C" fn caller(stub: Function) -> usize {
             // The addition prevents a tail call, which would leave no frame.
-            stub(0, 0, 1, 2, 3, 4, 5, 6, 7) + 1
+            stub(0, 0, 1, 2, 3, 4, 5) + 1
         }
-        let stub = stub_of(7 << 20, function as Function as *mut c_void, b"(JJJJJJJ)J");
+        let stub = stub_of(7 << 20, last as Function as *mut c_void, b"(JJJJJ)J");
         // SAFETY: the stub has the type of its function.
         assert_eq!(caller(unsafe { std::mem::transmute::<*mut c_void, Function>(stub) }), 2);
         let chain = [
-            function as Function as usize,
+            last as Function as usize,
             reporting().addr(),
             caller as extern "C" fn(Function) -> usize as usize,
         ];
         let seen = std::mem::take(&mut *SEEN.lock());
         assert!(seen.windows(chain.len()).any(|functions| functions == chain), "{seen:x?}");
-    }
-
-    #[test]
-    fn an_odd_number_of_words_on_the_stack_passes_too() {
-        type Integers = extern "C" fn(usize, usize, i64, i64, i64, i64, i64, i64, i64) -> i64;
-        extern "C" fn integers(
-            _: usize,
-            _: usize,
-            a: i64,
-            b: i64,
-            c: i64,
-            d: i64,
-            e: i64,
-            f: i64,
-            g: i64,
-        ) -> i64 {
-            a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g
-        }
-        let function = integers as Integers as *mut c_void;
-        let stub = stub_of(6 << 20, function, b"(JJJJJJJ)J");
-        // SAFETY: the stub has the type of its function.
-        let through: Integers = unsafe { std::mem::transmute(stub) };
-        assert_eq!(through(0, 0, 1, 2, 3, 4, 5, 6, 7), 140);
     }
 }
