@@ -96,7 +96,8 @@ impl VmLock {
     }
 
     fn is_mine(&self) -> bool {
-        self.owner.load(Ordering::Relaxed) & !AWAITED == os_thread() as u32
+        let owner = self.owner.load(Ordering::Relaxed) & !AWAITED;
+        owner != 0 && owner == os_thread() as u32
     }
 
     fn take(&'static self) -> VmLockGuard {

@@ -1,8 +1,8 @@
-//! Announcements: an agent gets the event that defines a class, thread, object or arena once, before anything else
-//! names it to the agent.
+//! Sends an event of the current thread, after the announcements that must precede it: an agent gets the event that
+//! defines a class, thread, object or arena once, before anything else names it to the agent.
 //!
-//! An announcement is an event. It follows those that [`before`] sends, and what it names itself is announced first: a
-//! class names its superclass, an object its class and arena, and a thread its object.
+//! An announcement is an event too. It follows those that [`before`] sends, and what it names itself is announced first:
+//! a class names its superclass, an object its class and arena, and a thread its object.
 
 use super::allocations;
 use super::definitions::{self, ClassDefinition, ThreadDefinition};
@@ -27,7 +27,7 @@ pub static SEND_DEFERRED: OnceLock<fn(Jni, &Thread)> = OnceLock::new();
 
 /// Sends the events that the agent must get before the event of the delivery, which is for the current thread.
 #[inline]
-pub fn before(jni: Jni, delivery: &Delivery<'_>, agent: &Agent) {
+fn before(jni: Jni, delivery: &Delivery<'_>, agent: &Agent) {
     let current = delivery.thread();
     if current.held.any()
         && let Some(send) = SEND_DEFERRED.get()
@@ -37,6 +37,62 @@ pub fn before(jni: Jni, delivery: &Delivery<'_>, agent: &Agent) {
     if delivery.event_type() != JVMPI_EVENT_THREAD_START {
         thread(jni, agent, current, current);
     }
+}
+
+/// Sends an event to every agent that has enabled it.
+pub fn send_to_all<A: EventBody>(jni: Jni, thread: &Thread, event_type: jint, body: A) {
+    if let Some(delivery) = Delivery::begin(thread, event_type) {
+        for agent in delivery.agents().iter() {
+            send_in(jni, &delivery, agent, body);
+        }
+    }
+}
+
+/// Sends an event to one agent, if it has enabled it and may get it now. Returns the event data, which the agent may
+/// have changed.
+#[inline]
+pub fn send<A: EventBody>(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    event_type: jint,
+    body: A,
+) -> A {
+    match Delivery::begin_to(agent, thread, event_type) {
+        Some(delivery) => send_in(jni, &delivery, agent, body),
+        None => body,
+    }
+}
+
+/// Sends the event of a delivery to one of its agents. Returns the event data, which the agent may have changed.
+#[inline]
+pub fn send_in<A: EventBody>(jni: Jni, delivery: &Delivery<'_>, agent: &Agent, body: A) -> A {
+    before(jni, delivery, agent);
+    delivery.send(agent, body)
+}
+
+/// Sends an event of the current thread about an object, after announcing the object. `body` builds the event
+/// body for an agent from the object's ID. Returns false if an agent gets no event because the object is a
+/// Class object that cannot be announced yet.
+pub fn send_about<A: EventBody>(
+    jni: Jni,
+    thread: &Thread,
+    event_type: jint,
+    object: jobject,
+    body: impl Fn(&Agent, jobjectID) -> A,
+) -> bool {
+    let Some(delivery) = Delivery::begin(thread, event_type) else { return true };
+    let mut is_sent = true;
+    for agent in delivery.agents().iter() {
+        match self::object(jni, agent, thread, object, Linking::Boot) {
+            Ok(id) if id.is_null() && !object.is_null() => is_sent = false,
+            Ok(id) => thread.current_object.with(id, object, || {
+                send_in(jni, &delivery, agent, body(agent, id));
+            }),
+            Err(error) => log::debug!("the object of an event is not announced: {error}"),
+        }
+    }
+    is_sent
 }
 
 /// The way in which a CLASS_LOAD is sent.

@@ -1,6 +1,6 @@
 //! CLASS_LOAD_HOOK: agents see class files before the VM does, and may replace them.
 
-use super::{send, subscriptions};
+use super::{announce, subscriptions};
 use crate::classes;
 use crate::instrument::class_files;
 use crate::records::agents::{self, Agent, MAX_AGENTS};
@@ -73,7 +73,7 @@ fn offer_to(jni: Jni, agent: &Agent, thread: &Thread, before: &[u8]) -> Option<V
         new_class_data_len: length,
         malloc_f: Some(malloc_f),
     };
-    let answer = send::to(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
+    let answer = announce::send(jni, agent, thread, JVMPI_EVENT_CLASS_LOAD_HOOK, u);
     let (new, new_length) = (answer.new_class_data, answer.new_class_data_len);
     if new.is_null() || new_length <= 0 {
         return None;

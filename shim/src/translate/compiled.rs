@@ -1,7 +1,6 @@
 //! COMPILED_METHOD_LOAD and COMPILED_METHOD_UNLOAD.
 
 use super::announce::{self, ClassFor};
-use super::send;
 use crate::classes::compiled;
 use crate::classes::methods::{self, Lines, Method};
 use crate::records::agents::{self, Agent};
@@ -56,7 +55,7 @@ pub unsafe extern "system" fn compiled_method_load(
             // The VM reports code some time after creating it, so a replay may already have
             // reported it.
             if compiled::mark_announced(code_addr.addr(), method, agent) {
-                send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
+                announce::send(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
             }
         }
     });
@@ -81,7 +80,7 @@ pub unsafe extern "system" fn compiled_method_unload(
             // An agent that gets COMPILED_METHOD_LOAD gets this event only for code that was
             // announced to it.
             if announced.includes(agent) || !agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
-                send::to(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
+                announce::send(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_UNLOAD, u);
             }
         }
     });

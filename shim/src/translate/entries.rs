@@ -1,7 +1,7 @@
 //! Sends METHOD_ENTRY and METHOD_ENTRY2. The entries of constructors are deferred until their object is announced.
 
 use super::announce::{self, ClassFor};
-use super::{allocations, frames, receivers, send};
+use super::{allocations, frames, receivers};
 use crate::classes::method_numbers::{self, NumberedMethod};
 use crate::classes::{Linking, methods};
 use crate::notify::short_cut;
@@ -171,7 +171,7 @@ pub fn send_entry(
     for agent in agents::all().iter().filter(|agent| agent.hears_of_entries()) {
         announce::class(jni, agent, thread, method.class, ClassFor::EVENT);
         let u = JVMPI_Event_method { method_id: method.id };
-        send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
+        announce::send(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
     }
     if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
         enter2(jni, thread, method, receiver);
@@ -184,7 +184,7 @@ fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: jobje
         let obj_id = announced.unwrap_or(ptr::null_mut());
         let u = JVMPI_Event_method_entry2 { method_id: method.id, obj_id };
         thread.current_object.with(obj_id, receiver, || {
-            send::to(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY2, u);
+            announce::send(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY2, u);
         });
     }
 }

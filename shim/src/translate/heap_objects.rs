@@ -1,18 +1,14 @@
 //! OBJECT_ALLOC for objects that a heap walk finds.
 
-use super::allocations;
-use super::announce;
-use super::send;
-use crate::classes;
-use crate::classes::Linking;
+use super::{allocations, announce};
+use crate::classes::{self, Linking};
 use crate::gc::{gate, heap_walk, lookup};
 use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::class::Instances;
 use crate::records::ids::{self, Tag};
 use crate::sync::announcements::Replay;
-use crate::sync::bounded_wait;
-use crate::sync::tagging;
+use crate::sync::{bounded_wait, tagging};
 use crate::threads::{self, Thread};
 use jni_sys::jlong;
 use jvm::heap::{Edge, Next, Object, Referrer, Visitor};
@@ -72,7 +68,7 @@ pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unann
             }),
         };
         if let Some(u) = u {
-            send::to(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+            announce::send(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
         }
         bounded_wait::count_step();
     }

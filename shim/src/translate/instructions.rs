@@ -1,7 +1,6 @@
 //! INSTRUCTION_START.
 
 use super::announce::{self, ClassFor};
-use super::send;
 use crate::instrument::instructions::{EQ, GE, GT, LE, LT, NE};
 use crate::notify::short_cut;
 use crate::records::agents::{self, OnlyListener};
@@ -86,7 +85,13 @@ fn post_to_all(jni: Jni, method: jint, event: impl Fn(jmethodID) -> JVMPI_Event_
         thread.in_flight.while_tracking(|| {
             for agent in agents::wanting(JVMPI_EVENT_INSTRUCTION_START) {
                 announce::class(jni, agent, &thread, method.class, ClassFor::EVENT);
-                send::to(jni, agent, &thread, JVMPI_EVENT_INSTRUCTION_START, event(method.id));
+                announce::send(
+                    jni,
+                    agent,
+                    &thread,
+                    JVMPI_EVENT_INSTRUCTION_START,
+                    event(method.id),
+                );
             }
         });
     });

@@ -2,8 +2,7 @@
 
 use super::announce::{self, ClassFor};
 use super::{
-    blocking, class_files, classes, collection, compiled, entries, heap_objects, send,
-    subscriptions,
+    blocking, class_files, classes, collection, compiled, entries, heap_objects, subscriptions,
 };
 use crate::classes as class_records;
 use crate::classes::{Linking, method_numbers, methods};
@@ -52,7 +51,7 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     }
     phase::advance(Phase::Live);
     for agent in agents {
-        send::to(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, ());
+        announce::send(jni, agent, &thread, JVMPI_EVENT_JVM_INIT_DONE, ());
     }
     // Agents often enable events in their JVM_INIT_DONE handler.
     subscriptions::give_back_unwanted(jni);
@@ -120,7 +119,7 @@ fn shut_down(jni: Jni) {
     log::debug!("at the end {} classes and {} methods are known", known.0, known.1);
     log::debug!("at the end there are {} records of threads", thread_records::count());
     log::debug!("rewritten code has {} numbers for methods", method_numbers::count());
-    send::to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
+    announce::send_to_all(jni, &thread, JVMPI_EVENT_JVM_SHUT_DOWN, ());
     phase::advance(Phase::Dead);
     if jvmpi_settings::get().selftest == SelfTest::On {
         jvm::internals::log_results();
@@ -134,9 +133,9 @@ pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
         for agent in agents::all() {
-            send::to(jni, agent, &thread, JVMPI_EVENT_DATA_DUMP_REQUEST, ());
+            announce::send(jni, agent, &thread, JVMPI_EVENT_DATA_DUMP_REQUEST, ());
             if agent.options().reset == Reset::AfterDump {
-                send::to(jni, agent, &thread, JVMPI_EVENT_DATA_RESET_REQUEST, ());
+                announce::send(jni, agent, &thread, JVMPI_EVENT_DATA_RESET_REQUEST, ());
             }
         }
     });
@@ -145,6 +144,6 @@ pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
 /// Sends DATA_RESET_REQUEST to the agents.
 pub fn request_reset() {
     if let Some((jni, thread)) = threads::current_attached() {
-        send::to_all(jni, &thread, JVMPI_EVENT_DATA_RESET_REQUEST, ());
+        announce::send_to_all(jni, &thread, JVMPI_EVENT_DATA_RESET_REQUEST, ());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::announce::{self, ClassFor};
 use super::entries::{send_entry, send_held, send_left};
-use super::{frames, send};
+use super::frames;
 use crate::classes::method_numbers;
 use crate::notify::short_cut;
 use crate::records::agents::{self, Agent, AgentSet, OnlyListener};
@@ -133,7 +133,7 @@ fn exited_the_long_way(jni: Jni, number: jint) {
             if entered.includes(agent) || !agent.hears_of_entries() {
                 announce::class(jni, agent, &thread, method.class, ClassFor::EVENT);
                 thread.in_flight.while_tracking(|| {
-                    send::to(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
+                    announce::send(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
                 });
             }
         }
@@ -197,7 +197,7 @@ fn exit_lost(jni: Jni, thread: &Thread, agents: AgentSet, method: Option<jmethod
     let u = JVMPI_Event_method { method_id };
     thread.in_flight.while_tracking(|| {
         for agent in agents.iter() {
-            send::to(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);
+            announce::send(jni, agent, thread, JVMPI_EVENT_METHOD_EXIT, u);
         }
     });
 }

@@ -27,7 +27,6 @@ pub mod objects;
 pub mod raw_monitors;
 pub mod receivers;
 pub mod references;
-mod send;
 pub mod subscriptions;
 pub mod threads;
 mod virtual_threads;

@@ -3,8 +3,7 @@
 //! A sleeping thread is reported as waiting without an object, a parked one as waiting on the object that blocks
 //! it.
 
-use super::frames;
-use super::send;
+use super::{announce, frames};
 use crate::classes::{method_numbers, methods};
 use crate::notify;
 use crate::records::agents::{self, Agent};
@@ -65,7 +64,7 @@ fn contended_enter(jni: Jni, thread: &Thread, object: jobject) {
     let Ok(id) = tagging::id_of(object) else { return };
     // Registered first: the owner may leave while the event is still in flight.
     contention::enter(jni, &thread.waits, id);
-    if !send::about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor) {
+    if !announce::send_about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, object, monitor) {
         contention::entered(jni, &thread.waits, id);
     }
 }
@@ -74,7 +73,7 @@ fn contended_enter(jni: Jni, thread: &Thread, object: jobject) {
 fn contended_entered(jni: Jni, thread: &Thread, object: jobject) {
     let Ok(id) = tagging::id_of(object) else { return };
     if contention::entered(jni, &thread.waits, id) {
-        send::about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
+        announce::send_about(jni, thread, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, object, monitor);
     }
 }
 
@@ -93,10 +92,10 @@ pub unsafe extern "system" fn monitor_wait(
         }
         let body = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
         let is_sent = blocks(jni, waiting)
-            && send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
+            && announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
         // A wait releases the monitor completely, however often the thread has entered it, unless it is interrupted.
         if is_awaited(object) && !is_interrupted() {
-            send::about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
         if is_sent {
             thread.waits.begin();
@@ -116,7 +115,7 @@ pub unsafe extern "system" fn monitor_waited(
     let waited = |jni| {
         let Some(thread) = reported_waiter(jni, waiting) else { return };
         if let Some(waited) = thread.waits.end() {
-            send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
+            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
         }
         // A notifying thread owns the monitor, so this one has to wait for it. After a timeout or an interrupt
         // the VM itself reports a wait for the monitor.
@@ -158,7 +157,13 @@ pub fn parking(jni: Jni, time: Duration) -> bool {
     }
     jni.frame(8, |jni| {
         let Some(blocker) = blocker(jni) else { return false };
-        send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, blocker, wait(rounded_up(time)));
+        announce::send_about(
+            jni,
+            &thread,
+            JVMPI_EVENT_MONITOR_WAIT,
+            blocker,
+            wait(rounded_up(time)),
+        );
         thread.waits.begin();
         true
     })
@@ -170,7 +175,7 @@ pub fn parked(jni: Jni) {
     let Some(waited) = thread.waits.end() else { return };
     jni.frame(8, |jni| {
         if let Some(blocker) = blocker(jni) {
-            send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, blocker, wait(waited));
+            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, blocker, wait(waited));
         }
     });
 }
@@ -208,7 +213,13 @@ pub fn sleeping(jni: Jni, time: Duration) -> bool {
     if !notify::is_reported(&thread) {
         return false;
     }
-    send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, ptr::null_mut(), wait(rounded_up(time)));
+    announce::send_about(
+        jni,
+        &thread,
+        JVMPI_EVENT_MONITOR_WAIT,
+        ptr::null_mut(),
+        wait(rounded_up(time)),
+    );
     thread.waits.begin();
     true
 }
@@ -218,7 +229,13 @@ pub fn slept(jni: Jni) {
     let thread = threads::current(jni);
     let Some(slept) = thread.waits.end() else { return };
     jni.frame(8, |jni| {
-        send::about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, ptr::null_mut(), wait(slept));
+        announce::send_about(
+            jni,
+            &thread,
+            JVMPI_EVENT_MONITOR_WAITED,
+            ptr::null_mut(),
+            wait(slept),
+        );
     });
 }
 
@@ -231,7 +248,7 @@ pub fn leaving(jni: Jni, object: jobject) {
     let thread = threads::current(jni);
     if notify::is_reported(&thread) && lets_go(jni, &thread, object) {
         thread.in_flight.while_tracking(|| {
-            send::about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         });
     }
 }
@@ -267,7 +284,7 @@ fn leaving_natively(jni: Jni, object: jobject, is_last: impl FnOnce(Jni, &Thread
     let thread = threads::current(jni);
     jni.frame(8, |jni| {
         if notify::is_reported(&thread) && is_last(jni, &thread) {
-            send::about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
         }
     });
 }

@@ -1,6 +1,6 @@
 //! OBJECT_ALLOC for objects: at their allocation, before an event names them, and on request.
 
-use super::{allocations, announce, entries, send};
+use super::{allocations, announce, entries};
 use crate::classes;
 use crate::classes::Linking;
 use crate::gc::lookup;
@@ -65,7 +65,7 @@ fn allocated(jni: Jni, object: jobject, class: jclass, size: Option<jlong>) {
         thread.current_object.with(tag.id(), object, || {
             for agent in agents.iter() {
                 let u = announce::alloc(jni, agent, &thread, class, tag, size);
-                send::with(jni, delivery, agent, u);
+                announce::send_in(jni, delivery, agent, u);
             }
         });
         Ok(())

@@ -1,6 +1,6 @@
 //! RAW_MONITOR_CONTENDED_ENTER, ENTERED and EXIT.
 
-use super::send;
+use super::announce;
 use crate::records::agents;
 use crate::sync::raw_monitors::{Contention, RawMonitor};
 use crate::threads;
@@ -26,5 +26,5 @@ pub fn contended(monitor: &RawMonitor, what: Contention) {
     let Some((jni, thread)) = threads::current_attached() else { return };
     let raw_monitor =
         JVMPI_Event_raw_monitor { name: name.as_ptr().cast_mut(), id: monitor.handle() };
-    send::to_all(jni, &thread, event_type, raw_monitor);
+    announce::send_to_all(jni, &thread, event_type, raw_monitor);
 }

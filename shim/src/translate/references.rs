@@ -1,7 +1,7 @@
 //! JNI_GLOBALREF_ALLOC and FREE, JNI_WEAK_GLOBALREF_ALLOC and FREE, reported by replacements of the JNI functions.
 
+use super::announce;
 use super::jni_functions::{originals, replaces};
-use super::send;
 use crate::classes::references::{self, Kind};
 use crate::notify;
 use crate::records::agents;
@@ -39,7 +39,7 @@ fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
         return;
     }
     jni.frame(8, |jni| {
-        send::about(jni, &thread, alloc(kind), object, |agent, obj_id| {
+        announce::send_about(jni, &thread, alloc(kind), object, |agent, obj_id| {
             references::mark_announced(kind, reference, agent);
             JVMPI_Event_jni_globalref_alloc { obj_id, ref_id: reference }
         });
@@ -59,7 +59,7 @@ fn deleted(jni: Jni, kind: Kind, reference: jobject) {
             // An agent that gets the events for new references gets this one only for references
             // that were announced to it.
             if announced.includes(agent) || !agent.wants(alloc(kind)) {
-                send::to(jni, agent, &thread, free(kind), u);
+                announce::send(jni, agent, &thread, free(kind), u);
             }
         }
     });

@@ -1,6 +1,6 @@
 //! THREAD_START and THREAD_END.
 
-use super::{announce, classes, send};
+use super::{announce, classes};
 use crate::gc::lookup;
 use crate::notify::Delivery;
 use crate::records::agents::{self, Agent};
@@ -40,7 +40,7 @@ fn send_end(jni: Jni, thread: &Thread) {
     classes::announce_loaded(jni, thread);
     let Some(delivery) = Delivery::begin(thread, JVMPI_EVENT_THREAD_END) else { return };
     for agent in delivery.agents().iter() {
-        send::with(jni, &delivery, agent, ());
+        announce::send_in(jni, &delivery, agent, ());
         thread.announced.withdraw(agent);
         thread.short_cut.forbid();
     }
