@@ -1,25 +1,20 @@
 //! Classes and their methods. The ID of a class is the ID of its `java.lang.Class` object; CLASS_LOAD defines
 //! it.
 
-pub mod compiled;
 pub mod definitions;
 pub mod method_classes;
 pub mod method_numbers;
 pub mod methods;
-pub mod references;
 pub mod seen_frames;
-pub mod unloading;
 
 use crate::records::class::{self, Class, Instances, name_in_signature};
 use crate::records::ids::{self, Kind};
-use crate::suspension;
 use crate::sync::tagging;
-use crate::threads;
+use crate::{suspension, threads};
 use jni_sys::{jclass, jint, jobject, jvalue};
 use jvm::lock::{Map, Memo};
-use jvm::suspending;
 use jvm::types::JVMTI_ERROR_INVALID_CLASS;
-use jvm::{Error, FieldId, Jni, Result, WeakRef, internals};
+use jvm::{Error, FieldId, Jni, Result, WeakRef, internals, suspending};
 use jvmpi_sys::*;
 use std::ffi::CStr;
 use std::ptr;
@@ -226,7 +221,7 @@ pub fn count() -> usize {
     BY_ID.keys().len()
 }
 
-/// Removes the record of a class from the map, if the ID is that of a class.
-fn remove(id: jobjectID) -> Option<Arc<Class>> {
+/// Removes the record of a class, if the ID is that of one.
+pub fn remove(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.remove(id.addr())
 }

@@ -1,14 +1,14 @@
 //! GC_START, OBJECT_FREE, OBJECT_MOVE, CLASS_UNLOAD, ARENA_NEW, ARENA_DELETE and GC_FINISH.
 
 use super::{allocations, definitions};
-use crate::classes::{method_numbers, unloading};
+use crate::classes::{self, method_classes, method_numbers, methods};
 use crate::gc::arenas::{self, Changes, Move};
-use crate::gc::lookup;
-use crate::gc::{deaths, gate};
+use crate::gc::{deaths, gate, lookup};
 use crate::notify;
 use crate::records::agents::{self, Agent};
 use crate::records::class::Class;
 use crate::records::ids::{self, Tag};
+use crate::records::native_methods;
 use crate::records::pauses::{self, Pauses};
 use crate::sync::{announcements, bounded_wait};
 use crate::threads::agent_clock::ShownClock;
@@ -132,7 +132,7 @@ impl Dead {
         let mut dead = Self { objects: Vec::with_capacity(tags.len()), classes: Vec::new() };
         for tag in tags.iter().map(|raw| Tag::from_raw(*raw)).filter(|tag| *tag != Tag::OWN) {
             ids::count_death();
-            if let Some(class) = unloading::forget(tag.id()) {
+            if let Some(class) = forget_class(tag.id()) {
                 method_numbers::give_back(class.take_numbers());
                 dead.classes.push((tag, class));
             } else if !arenas::is_deleted(tag) {
@@ -141,6 +141,18 @@ impl Dead {
         }
         dead
     }
+}
+
+/// Drops the records of an unloaded class and its methods, if the ID is that of a class.
+fn forget_class(id: jobjectID) -> Option<Arc<Class>> {
+    let class = classes::remove(id)?;
+    let methods = class.take_methods();
+    method_classes::forget(id, &methods);
+    for method in methods {
+        methods::forget(method);
+        native_methods::forget(method);
+    }
+    Some(class)
 }
 
 fn send(listener: &Listener, thread: &Thread, dead: &Dead, changes: &Changes) {

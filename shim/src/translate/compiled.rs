@@ -1,12 +1,12 @@
-//! COMPILED_METHOD_LOAD and COMPILED_METHOD_UNLOAD.
+//! COMPILED_METHOD_LOAD and COMPILED_METHOD_UNLOAD, and the compiled code that was announced to agents.
 
 use super::announce::{self, ClassFor};
-use crate::classes::compiled;
 use crate::classes::methods::{self, Lines, Method};
-use crate::records::agents::{self, Agent};
+use crate::records::agents::{self, Agent, AgentSet};
 use crate::threads;
 use jni_sys::{jint, jmethodID};
 use jvm::boundary::guard;
+use jvm::lock::Map;
 use jvm::types::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
 use jvmpi_sys::{
     JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
@@ -14,7 +14,41 @@ use jvmpi_sys::{
 };
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::LazyLock;
 use std::{ptr, slice};
+
+/// For each code address, the method, and the agents to which the code was announced.
+static ANNOUNCED: LazyLock<Map<usize, (usize, AgentSet)>> = LazyLock::new(Map::new);
+
+/// Marks a method's code at this address as announced to the agent. Returns false if it
+/// was announced before.
+fn mark_announced(address: usize, method: jmethodID, agent: &Agent) -> bool {
+    ANNOUNCED.change_or_insert(
+        address,
+        || (method.addr(), AgentSet::default()),
+        |(known, announced)| {
+            // The VM may reuse the address before it reports that the old code was
+            // unloaded.
+            if *known != method.addr() {
+                (*known, *announced) = (method.addr(), AgentSet::default());
+            }
+            let is_new = !announced.includes(agent);
+            announced.add(agent);
+            is_new
+        },
+    )
+}
+
+/// Removes unloaded code. Returns the agents to which it was announced.
+fn forget(address: usize, method: jmethodID) -> AgentSet {
+    let gone = ANNOUNCED.remove_if(address, |(known, _)| *known == method.addr());
+    gone.map_or(AgentSet::default(), |(_, announced)| announced)
+}
+
+/// Removes all code, because it is no longer reported.
+pub fn forget_all() {
+    ANNOUNCED.take_all();
+}
 
 pub unsafe extern "system" fn compiled_method_load(
     _: *mut jvmtiEnv,
@@ -54,7 +88,7 @@ pub unsafe extern "system" fn compiled_method_load(
             announce::class(jni, agent, &thread, &record.class, ClassFor::EVENT);
             // The VM reports code some time after creating it, so a replay may already have
             // reported it.
-            if compiled::mark_announced(code_addr.addr(), method, agent) {
+            if mark_announced(code_addr.addr(), method, agent) {
                 announce::send(jni, agent, &thread, JVMPI_EVENT_COMPILED_METHOD_LOAD, u);
             }
         }
@@ -68,7 +102,7 @@ pub unsafe extern "system" fn compiled_method_unload(
 ) {
     guard((), || {
         let Some((jni, thread)) = threads::current_attached() else { return };
-        let announced = compiled::forget(code_addr.addr(), method);
+        let announced = forget(code_addr.addr(), method);
         // The method's class may be unloaded already, so nothing about it is asked of the VM.
         let record = methods::known(method);
         if record.as_deref().is_some_and(|record| !is_seen(record)) {
@@ -127,5 +161,27 @@ impl Code {
         table.sort_unstable();
         table.dedup();
         table.into_iter().map(|(offset, lineno)| JVMPI_Lineno { offset, lineno }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::agents;
+    use std::ptr;
+
+    #[test]
+    fn the_code_at_an_address_is_announced_once() {
+        let [one, other] = [0x10, 0x20].map(ptr::without_provenance_mut);
+        let [first, second] = [0, 1].map(agents::get);
+        assert!(mark_announced(0x7000, one, first) && !mark_announced(0x7000, one, first));
+        assert!(mark_announced(0x7000, one, second));
+        let announced = forget(0x7000, one);
+        assert!(announced.includes(first) && announced.includes(second));
+        assert_eq!(forget(0x7000, one), AgentSet::default());
+        // The new code is announced before the old one is reported as unloaded.
+        assert!(mark_announced(0x7000, one, first) && mark_announced(0x7000, other, first));
+        assert_eq!(forget(0x7000, one), AgentSet::default());
+        assert!(forget(0x7000, other).includes(first));
     }
 }

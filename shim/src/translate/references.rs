@@ -1,20 +1,66 @@
-//! JNI_GLOBALREF_ALLOC and FREE, JNI_WEAK_GLOBALREF_ALLOC and FREE, reported by replacements of the JNI functions.
+//! JNI_GLOBALREF_ALLOC and FREE, JNI_WEAK_GLOBALREF_ALLOC and FREE, reported by replacements of the JNI functions; and
+//! the references that were announced to agents.
 
 use super::announce;
 use super::jni_functions::{originals, replaces};
-use crate::classes::references::{self, Kind};
-use crate::notify;
-use crate::records::agents;
-use crate::threads;
+use crate::records::agents::{self, Agent, AgentSet};
+use crate::sync::tagging;
+use crate::{notify, threads};
 use jni_sys::{JNIEnv, jint, jobject};
 use jvm::boundary::guard;
-use jvm::with_return_address;
-use jvm::{Jni, old_verifier};
+use jvm::lock::Map;
+use jvm::{Jni, old_verifier, with_return_address};
 use jvmpi_sys::{
     JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE,
     JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,
     JVMPI_Event_jni_globalref_alloc, JVMPI_Event_jni_globalref_free,
 };
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::LazyLock;
+
+/// A kind of global reference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Strong,
+    Weak,
+}
+
+/// The kind of each reference, and the agents to which it was announced.
+static ANNOUNCED: LazyLock<Map<usize, (Kind, AgentSet)>> = LazyLock::new(Map::new);
+
+/// Records that the reference is announced to the agent.
+fn mark_announced(kind: Kind, reference: jobject, agent: &Agent) {
+    let nobody = || (kind, AgentSet::default());
+    ANNOUNCED.change_or_insert(reference.expose_provenance(), nobody, |(_, announced)| {
+        announced.add(agent);
+    });
+}
+
+/// Returns the strong references that were announced to the agent, by the IDs of their
+/// objects.
+pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
+    let mut by_object = HashMap::<_, Vec<_>>::new();
+    for (reference, (kind, announced)) in ANNOUNCED.entries() {
+        if kind != Kind::Strong || !announced.includes(agent) {
+            continue;
+        }
+        if let Ok(tag) = tagging::tag(ptr::with_exposed_provenance_mut(reference)) {
+            by_object.entry(tag.id().addr()).or_default().push(reference);
+        }
+    }
+    by_object
+}
+
+/// Removes a deleted reference. Returns the agents to which it was announced.
+fn forget(reference: jobject) -> AgentSet {
+    ANNOUNCED.remove(reference.addr()).map_or(AgentSet::default(), |(_, announced)| announced)
+}
+
+/// Removes all references, because they are no longer reported.
+pub fn forget_all() {
+    ANNOUNCED.take_all();
+}
 
 /// Returns the event type for a new reference.
 fn alloc(kind: Kind) -> jint {
@@ -40,7 +86,7 @@ fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
     }
     jni.frame(8, |jni| {
         announce::send_about(jni, &thread, alloc(kind), object, |agent, obj_id| {
-            references::mark_announced(kind, reference, agent);
+            mark_announced(kind, reference, agent);
             JVMPI_Event_jni_globalref_alloc { obj_id, ref_id: reference }
         });
     });
@@ -48,7 +94,7 @@ fn made(jni: Jni, kind: Kind, object: jobject, reference: jobject) {
 
 /// Reports that the current thread is about to delete a reference.
 fn deleted(jni: Jni, kind: Kind, reference: jobject) {
-    let announced = references::forget(reference);
+    let announced = forget(reference);
     let thread = threads::current(jni);
     if !agents::anyone_wants(free(kind)) || !notify::is_reported(&thread) {
         return;
@@ -110,4 +156,21 @@ macro_rules! references {
 references! {
     Kind::Strong: NewGlobalRef by new_global_ref, DeleteGlobalRef by delete_global_ref;
     Kind::Weak: NewWeakGlobalRef by new_weak_global_ref, DeleteWeakGlobalRef by delete_weak_global_ref;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::agents;
+
+    #[test]
+    fn a_reference_is_announced_to_each_agent_by_itself() {
+        let reference = ptr::without_provenance_mut(0x1000);
+        mark_announced(Kind::Strong, reference, agents::get(0));
+        mark_announced(Kind::Strong, reference, agents::get(7));
+        let announced = forget(reference);
+        assert!([0, 7].iter().all(|agent| announced.includes(agents::get(*agent))));
+        assert!(!announced.includes(agents::get(1)));
+        assert_eq!(forget(reference), AgentSet::default());
+    }
 }

@@ -4,7 +4,7 @@
 use super::combiner::Combiner;
 use super::natives::natives;
 use super::{
-    allocations, blocking, jni_functions, methods, native_methods, receivers, references,
+    allocations, blocking, compiled, jni_functions, methods, native_methods, receivers, references,
     virtual_threads,
 };
 use crate::instrument::{self, Calls, Reports, class_files};
@@ -323,7 +323,7 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
         }
         JVMTI_EVENT_COMPILED_METHOD_UNLOAD if !on => {
             let stopped = jvm.jvmti.set_notification(event, false);
-            crate::classes::compiled::forget_all();
+            compiled::forget_all();
             stopped
         }
         JVMTI_EVENT_MONITOR_WAIT if !on => {
@@ -384,7 +384,7 @@ pub fn report_parking(jni: Jni) {
 fn switch_references(on: bool) -> jvm::Result<()> {
     references::replace(on)?;
     if !on {
-        crate::classes::references::forget_all();
+        references::forget_all();
     }
     Ok(())
 }
