@@ -24,7 +24,6 @@ pub mod native_methods;
 mod native_stubs;
 mod natives;
 pub mod objects;
-pub mod raw_monitors;
 pub mod receivers;
 pub mod references;
 pub mod subscriptions;
