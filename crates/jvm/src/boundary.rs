@@ -24,6 +24,22 @@ pub unsafe fn callback(env: *mut JNIEnv, body: impl FnOnce(Jni)) {
     }
 }
 
+/// Defines JVMTI callbacks: C functions that run the function behind the arrow, with JNI for the current thread and the
+/// other arguments.
+#[macro_export]
+macro_rules! callbacks {
+    ($($visibility:vis fn $name:ident($($argument:ident: $type:ty),*) => $body:expr;)*) => {$(
+        $visibility unsafe extern "system" fn $name(
+            _: *mut $crate::types::jvmtiEnv,
+            env: *mut $crate::types::JNIEnv,
+            $($argument: $type),*
+        ) {
+            // SAFETY: JVMTI passes the environment of the thread that runs this.
+            unsafe { $crate::boundary::callback(env, |jni| $body(jni, $($argument),*)) };
+        }
+    )*};
+}
+
 /// Runs `body` on a stack with the alignment that Rust expects. On i386 neither the VM's compiled code nor agents of
 /// JVMPI's time maintain it.
 #[inline(always)]

@@ -4,8 +4,7 @@
 //! shim adds all that cost nothing until they are used; `docs/explanation/accuracy-and-overhead.md` has the
 //! measurements. Capabilities that only one JVMTI agent can have are added when they are needed.
 
-use super::error::Result;
-use super::jvmti::Jvmti;
+use super::jvmti::{Jvmti, Result};
 use jvmpi_jvmti_sys::jvmtiCapabilities;
 
 /// Adds those of the shim's capabilities that the VM can still grant.

@@ -1,7 +1,6 @@
 //! The JNI function table that all threads use, and the original functions that the shim has replaced.
 
-use super::error::Result;
-use super::jvmti::{Allocated, Jvmti, jvmti};
+use super::jvmti::{Allocated, Jvmti, Result, jvmti};
 use jni_sys::{JNINativeInterface_, JNINativeInterface__1_2};
 use std::ptr;
 use std::sync::OnceLock;

@@ -1,7 +1,7 @@
 //! Java threads that run native code: the agents' system threads, and the shim's own.
 
-use super::error::{Error, Result};
 use super::jni::Jni;
+use super::jvmti::{Error, Result};
 use super::vm;
 use crate::boundary::guard;
 use jni_sys::{JNIEnv, jclass, jint, jobject, jvalue};

@@ -1,5 +1,6 @@
-//! The types and constants of JVMTI, without its functions: only this crate has the pointers that reach those.
+//! The types and constants of JVMTI, and types of JNI that macros need, without JVMTI's functions: only this crate has the pointers that reach those.
 
+pub use jni_sys::{JNIEnv, jclass, jint, jobject};
 pub use jvmpi_jvmti_sys::{
     JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_ERROR, JVMTI_CLASS_STATUS_PREPARED,
     JVMTI_CLASS_STATUS_PRIMITIVE, JVMTI_ERROR_CLASS_NOT_PREPARED, JVMTI_ERROR_FAILS_VERIFICATION,

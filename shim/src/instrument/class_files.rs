@@ -1,16 +1,14 @@
 //! Reads and replaces the class files of loaded classes.
 
 use super::retransformation::each;
-use crate::classes;
 use crate::records::class::{self, name_in_signature};
-use crate::threads;
-use jni_sys::{JNIEnv, jclass, jint, jobject};
-use jvm::boundary::guard;
-use jvm::types::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE, jvmtiEnv};
-use jvm::{ClassFileHook, Error, Jni, Result};
+use crate::{classes, threads};
+use jni_sys::jclass;
+use jvm::types::{JVMTI_ERROR_NAMES_DONT_MATCH, JVMTI_ERROR_WRONG_PHASE};
+use jvm::{ClassFileLoad, Error, Jni, Result};
 use jvmpi_classfile::builder::ClassBuilder;
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, c_char, c_uchar};
+use std::ffi::CStr;
 
 /// The class file that the current thread is reading.
 struct Reading {
@@ -62,58 +60,39 @@ pub fn is_at_work() -> bool {
     is_reading() || IS_REPLACING.get()
 }
 
+jvm::class_file_hook! {
+    pub fn class_file_load_hook => store;
+}
+
 /// Stores the class file that the current thread is reading.
-pub unsafe extern "system" fn class_file_load_hook(
-    _: *mut jvmtiEnv,
-    _: *mut JNIEnv,
-    _class_being_redefined: jclass,
-    _loader: jobject,
-    name: *const c_char,
-    _protection_domain: jobject,
-    class_data_len: jint,
-    class_data: *const c_uchar,
-    new_class_data_len: *mut jint,
-    new_class_data: *mut *mut c_uchar,
-) {
-    let take = |file: &[u8]| {
+fn store(_: Jni, load: ClassFileLoad<'_>) {
+    if !is_read(load.name) {
+        return;
+    }
+    load.replace(jvm::get().reader_env, |file| {
         READING.with_borrow_mut(|reading| {
             let reading = reading.as_mut()?;
             reading.file = Some(file.to_vec());
             Some(of_another_name())
         })
-    };
-    guard((), || {
-        // SAFETY: JVMTI passes a string, or NULL.
-        if !unsafe { is_read(name) } {
-            return;
-        }
-        let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
-        // SAFETY: these are the parameters of this callback.
-        unsafe { hook.replace(jvm::get().reader_env, take) };
     });
 }
 
-/// Returns true if the current thread is reading the class file that the VM shows. Classes that are
-/// loaded meanwhile have other names.
-///
-/// # Safety
-/// `name` is NULL or a NUL-terminated string.
-pub unsafe fn is_read(name: *const c_char) -> bool {
-    READING.with_borrow(|reading| {
-        // SAFETY: as the caller promises.
-        let is_it = |reading: &Reading| reading.name == unsafe { CStr::from_ptr(name) }.to_bytes();
-        !name.is_null() && reading.as_ref().is_some_and(is_it)
-    })
+/// Returns true if the current thread is reading the file of the class with this name. Classes that are loaded meanwhile
+/// have other names.
+pub fn is_read(name: &CStr) -> bool {
+    let is_it = |reading: &Reading| reading.name == name.to_bytes();
+    READING.with_borrow(|reading| reading.as_ref().is_some_and(is_it))
 }
 
-/// Returns true if this ClassFileLoadHook call redefines `class`. HotSpot also passes `class` for a class
-/// of another name that it loads at the beginning of the redefinition, so the names are compared.
-pub fn is_redefined(class: jclass, name: &CStr) -> bool {
-    if class.is_null() {
+/// Returns true if the VM shows the file of `class_being_redefined`, not that of another class.
+pub fn is_redefined(load: &ClassFileLoad<'_>) -> bool {
+    if load.class_being_redefined.is_null() {
         return false;
     }
-    let signature = jvm::get().jvmti.class_signature(class).unwrap_or_default();
-    name.is_empty() || name_in_signature(signature.to_bytes()) == name.to_bytes()
+    let signature =
+        jvm::get().jvmti.class_signature(load.class_being_redefined).unwrap_or_default();
+    load.name.is_empty() || name_in_signature(signature.to_bytes()) == load.name.to_bytes()
 }
 
 /// Returns a class file with a name that no loaded class can have.

@@ -1,13 +1,13 @@
 //! Rewriting that reports calls. Code is inserted at a method's entry, before every return, where an
 //! exception leaves the method, and where the method catches one.
 
-use super::beginnings;
 use super::reports::{Calls, Reports};
 use super::transitions;
 use crate::classes::method_numbers;
+use crate::records::construction::{Beginning, Signature};
 use crate::records::tracker::NAME;
-use jvmpi_classfile::opcode::{ACONST_NULL, ALOAD_3, IRETURN, PUTFIELD};
-use jvmpi_classfile::{ClassFile, Code, Editor, MethodRef, Snippet};
+use jvmpi_classfile::opcode::{self, ACONST_NULL, ALOAD_3, IRETURN, PUTFIELD};
+use jvmpi_classfile::{ClassFile, Code, Editor, Method, MethodRef, Snippet};
 use jvmpi_settings::Getters;
 
 /// Adds reports of the calls of all methods that have code. The methods have the numbers from `first` on.
@@ -49,7 +49,7 @@ pub fn edit(
         let is_constructor = method.is_constructor() && class.super_name().is_some();
         let enter_constructor = enter_constructor.filter(|_| is_constructor);
         if enter_constructor.is_some() {
-            method_numbers::set_beginning(number, beginnings::of(class, &method));
+            method_numbers::set_beginning(number, beginning(class, &method));
         }
         if let Some(enter) = enter {
             code.at_entry(|c| {
@@ -104,6 +104,55 @@ fn native(
 ) -> Result<Option<MethodRef>, jvmpi_classfile::Error> {
     let constants = editor.constants();
     is_used.then(|| constants.method_ref(NAME.to_bytes(), name, descriptor)).transpose()
+}
+
+/// Returns how a constructor begins.
+fn beginning(class: &ClassFile<'_>, constructor: &Method<'_>) -> Beginning {
+    Beginning {
+        own: Signature::of(class.name(), constructor.descriptor()),
+        next: next_constructor(class, constructor).unwrap_or(Signature::NONE),
+    }
+}
+
+/// Returns the constructor that this one calls for its object, if it calls, creates and
+/// leaves nothing before.
+fn next_constructor(class: &ClassFile<'_>, constructor: &Method<'_>) -> Option<Signature> {
+    let mut furthest = 0;
+    for instruction in constructor.code().ok()??.instructions() {
+        let instruction = instruction.ok()?;
+        let bci = i64::from(instruction.bci);
+        match instruction.opcode() {
+            opcode::INVOKESPECIAL => {
+                let called = class.constant_pool().member(instruction.constant()?).ok()?;
+                let is_own =
+                    called.class == class.name() || Some(called.class) == class.super_name();
+                let is_next = called.name == b"<init>" && is_own && furthest <= bci;
+                return is_next.then(|| Signature::of(called.class, called.descriptor));
+            }
+            opcode::INVOKEVIRTUAL
+            | opcode::INVOKESTATIC
+            | opcode::INVOKEINTERFACE
+            | opcode::INVOKEDYNAMIC
+            | opcode::NEW
+            | opcode::NEWARRAY
+            | opcode::ANEWARRAY
+            | opcode::MULTIANEWARRAY
+            | opcode::MONITORENTER
+            | opcode::MONITOREXIT
+            | opcode::TABLESWITCH
+            | opcode::LOOKUPSWITCH
+            | opcode::ATHROW
+            | opcode::RETURN => return None,
+            _ => {}
+        }
+        if let Some(target) = instruction.branch_target() {
+            if target < bci {
+                return None;
+            }
+            furthest = furthest.max(target);
+        }
+    }
+    None
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Bytecode rewriting: selects the classes to rewrite, inserts code, and switches it on.
 
 pub mod allocations;
-mod beginnings;
 pub mod class_files;
 mod delegation;
 pub mod instructions;
@@ -18,15 +17,13 @@ use crate::classes::{self, method_numbers};
 use crate::records::class::Class;
 use crate::records::virtual_thread;
 use crate::threads;
-use jni_sys::{JNIEnv, jclass, jint, jobject};
-use jvm::boundary::guard;
+use jni_sys::jclass;
 use jvm::lock::Lock;
-use jvm::types::{JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, jvmtiEnv};
-use jvm::{ClassFileHook, Jni};
+use jvm::types::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
+use jvm::{ClassFileLoad, Jni};
 use jvmpi_classfile::{ClassFile, Editor};
 pub use reports::{Calls, Reports, reports_calls_of};
 use rustc_hash::FxHasher;
-use std::ffi::{CStr, c_char, c_uchar};
 use std::hash::{Hash, Hasher};
 use std::ptr;
 
@@ -98,43 +95,24 @@ fn rewrite_classes(jni: Jni, before: Reports, after: Reports) -> Result<(), Stri
     rewritten.map_err(|error| format!("classes cannot be rewritten: {error}"))
 }
 
-/// Rewrites each class that is loaded or retransformed.
-pub unsafe extern "system" fn class_file_load_hook(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    class_being_redefined: jclass,
-    loader: jobject,
-    name: *const c_char,
-    _protection_domain: jobject,
-    class_data_len: jint,
-    class_data: *const c_uchar,
-    new_class_data_len: *mut jint,
-    new_class_data: *mut *mut c_uchar,
-) {
-    guard((), || {
-        // SAFETY: JVMTI passes a string, or NULL.
-        if unsafe { class_files::is_read(name) } {
-            return;
-        }
-        let reports = reports();
-        if env.is_null() || reports == Reports::default() && class_being_redefined.is_null() {
-            return;
-        }
-        // SAFETY: JVMTI passes the environment of the thread that runs this.
-        let jni = unsafe { Jni::new(env) };
-        // SAFETY: JVMTI passes a string, or NULL.
-        let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-        let is_loaded = class_files::is_redefined(class_being_redefined, name);
-        let place = Target {
-            class: if is_loaded { class_being_redefined } else { ptr::null_mut() },
-            is_boot: loader.is_null(),
-            frame: ptr::from_ref(&env).addr(),
-        };
-        let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
-        let change = |original: &[u8]| rewrite(jni, original, place, reports);
-        // SAFETY: these are the parameters of this callback.
-        unsafe { hook.replace(jvm::get().jvmti, change) };
-    });
+jvm::class_file_hook! {
+    pub fn class_file_load_hook => offer;
+}
+
+/// Rewrites a class that is loaded or retransformed.
+fn offer(jni: Jni, load: ClassFileLoad<'_>) {
+    let reports = reports();
+    let is_of_no_use = reports == Reports::default() && load.class_being_redefined.is_null();
+    if is_of_no_use || class_files::is_read(load.name) {
+        return;
+    }
+    let is_loaded = class_files::is_redefined(&load);
+    let place = Target {
+        class: if is_loaded { load.class_being_redefined } else { ptr::null_mut() },
+        is_boot: load.loader.is_null(),
+        frame: ptr::from_ref(&load).addr(),
+    };
+    load.replace(jvm::get().jvmti, |original| rewrite(jni, original, place, reports));
 }
 
 /// The facts about a class whose file is being rewritten.

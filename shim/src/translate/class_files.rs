@@ -8,48 +8,31 @@ use crate::records::class::{Class, name_in_signature};
 use crate::records::tracker;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
-use jni_sys::{JNIEnv, jclass, jint, jobject};
-use jvm::boundary::callback;
+use jni_sys::{jclass, jint, jobject};
 use jvm::lock::Lock;
 use jvm::types::*;
-use jvm::{ClassFileHook, Error, GlobalRef, Jni};
+use jvm::{ClassFileLoad, Error, GlobalRef, Jni};
 use jvmpi_settings::Hook;
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook};
 use std::collections::HashSet;
-use std::ffi::{CStr, c_char, c_uchar, c_uint, c_void};
+use std::ffi::{CStr, c_uint, c_void};
 use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-pub unsafe extern "system" fn class_file_load_hook(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    class_being_redefined: jclass,
-    loader: jobject,
-    name: *const c_char,
-    _protection_domain: jobject,
-    class_data_len: jint,
-    class_data: *const c_uchar,
-    new_class_data_len: *mut jint,
-    new_class_data: *mut *mut c_uchar,
-) {
-    // SAFETY: JVMTI passes a string, or NULL.
-    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-    // JVMPI has no class redefinition.
-    if name == tracker::NAME || class_files::is_redefined(class_being_redefined, name) {
+jvm::class_file_hook! {
+    pub fn class_file_load_hook => show;
+}
+
+/// Sends a class file to the agents, unless a class is redefined: JVMPI has no redefinition.
+fn show(jni: Jni, load: ClassFileLoad<'_>) {
+    if load.name == tracker::NAME || class_files::is_redefined(&load) {
         return;
     }
-    let hook = ClassFileHook { class_data_len, class_data, new_class_data_len, new_class_data };
-    let offer = |jni| {
-        let thread = threads::current(jni);
-        let offer = |original: &[u8]| {
-            note_meanwhile(name, loader);
-            offer(jni, &thread, original)
-        };
-        // SAFETY: these are the parameters of this callback.
-        unsafe { hook.replace(jvm::get().jvmti, offer) };
-    };
-    // SAFETY: JVMTI passes the environment of the thread that loads the class and runs this.
-    unsafe { callback(env, offer) };
+    let (thread, name, loader) = (threads::current(jni), load.name, load.loader);
+    load.replace(jvm::get().jvmti, |original| {
+        note_meanwhile(name, loader);
+        offer(jni, &thread, original)
+    });
 }
 
 /// Sends a class file to the agents in turn, each time as the previous one has left it. Returns None if no agent

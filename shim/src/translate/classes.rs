@@ -2,30 +2,22 @@
 
 use super::announce::{self, ClassFor};
 use super::definitions::ClassDefinition;
-use crate::classes::Linking;
-use crate::classes::{self, definitions};
+use crate::classes::{self, Linking, definitions};
 use crate::gc::lookup;
 use crate::instrument::{self, class_files};
 use crate::notify;
 use crate::records::agents::{self, Agent};
-use crate::records::class;
-use crate::records::class::Class;
+use crate::records::class::{self, Class};
 use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
-use jni_sys::{JNIEnv, jclass};
+use jni_sys::jclass;
 use jvm::Jni;
-use jvm::boundary::callback;
-use jvm::types::{jthread, jvmtiEnv};
+use jvm::types::jthread;
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, jobjectID};
 
-pub unsafe extern "system" fn class_load(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    _: jthread,
-    class: jclass,
-) {
-    // SAFETY: JVMTI passes the environment of the thread that loads the class and runs this.
-    unsafe { callback(env, |jni| jni.frame(16, |jni| load(jni, class))) };
+jvm::callbacks! {
+    pub fn class_load(_thread: jthread, class: jclass) => |jni: Jni, _, class| jni.frame(16, |jni| load(jni, class));
+    pub fn class_prepare(_thread: jthread, class: jclass) => |jni: Jni, _, class| jni.frame(16, |jni| define(jni, class));
 }
 
 /// Announces a class on the thread that has loaded it, if possible: the class has to be linked first. Linking a class
@@ -98,16 +90,6 @@ pub fn announce_linked(jni: Jni, thread: &Thread) {
             announce::class(jni, agent, thread, &class, ClassFor::EVENT);
         }
     }
-}
-
-pub unsafe extern "system" fn class_prepare(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    _: jthread,
-    class: jclass,
-) {
-    // SAFETY: JVMTI passes the environment of the thread that prepares the class and runs this.
-    unsafe { callback(env, |jni| jni.frame(16, |jni| define(jni, class))) };
 }
 
 /// Sends CLASS_LOAD to all agents that have enabled it.

@@ -11,9 +11,8 @@ use crate::records::agents::{self, Agent};
 use crate::records::phase::{self, Phase};
 use crate::records::thread as thread_records;
 use crate::threads::{self, Thread};
-use jni_sys::JNIEnv;
 use jvm::Jni;
-use jvm::boundary::{callback, guard};
+use jvm::boundary::guard;
 use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_settings::{Reset, SelfTest};
 use jvmpi_sys::{
@@ -22,9 +21,9 @@ use jvmpi_sys::{
     JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START,
 };
 
-pub unsafe extern "system" fn vm_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread) {
-    // SAFETY: JVMTI passes the environment of the main thread, which runs this.
-    unsafe { callback(env, |jni| go_live(jni, agents::all())) };
+jvm::callbacks! {
+    pub fn vm_init(_thread: jthread) => |jni, _| go_live(jni, agents::all());
+    pub fn vm_death() => shut_down;
 }
 
 /// Starts the delivery of events, and announces what already exists (specification, "Starting up").
@@ -94,11 +93,6 @@ fn replay_threads(jni: Jni, agent: &Agent, thread: &Thread) {
             announce::thread(jni, agent, thread, &other);
         }
     });
-}
-
-pub unsafe extern "system" fn vm_death(_: *mut jvmtiEnv, env: *mut JNIEnv) {
-    // SAFETY: JVMTI passes the environment of the thread that ends the VM and runs this.
-    unsafe { callback(env, shut_down) };
 }
 
 fn shut_down(jni: Jni) {

@@ -28,4 +28,3 @@ pub mod receivers;
 pub mod references;
 pub mod subscriptions;
 pub mod threads;
-mod virtual_threads;

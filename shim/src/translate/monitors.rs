@@ -11,9 +11,8 @@ use crate::records::virtual_thread;
 use crate::sync::{contention, tagging};
 use crate::threads::{self, Current, Thread};
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jlong, jobject};
-use jvm::boundary::callback;
 use jvm::lock::Memo;
-use jvm::types::{JVMTI_THREAD_STATE_INTERRUPTED, jthread, jvmtiEnv};
+use jvm::types::{JVMTI_THREAD_STATE_INTERRUPTED, jthread};
 use jvm::{FieldId, Jni, internals, symbols};
 use jvmpi_sys::{
     JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
@@ -24,39 +23,26 @@ use std::ffi::c_void;
 use std::ptr;
 use std::time::Duration;
 
-pub unsafe extern "system" fn monitor_contended_enter(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    waiting: jthread,
-    object: jobject,
-) {
-    let enter = |jni| {
+jvm::callbacks! {
+    pub fn monitor_contended_enter(waiting: jthread, object: jobject) => |jni, waiting, object| {
         // From JDK 27 on the VM also reports a notified thread, if it really has to wait.
-        if let Some(thread) = reported_waiter(jni, waiting)
-            && !thread.waits.enters_again()
-        {
+        if let Some(thread) = waiter_at_entry(jni, waiting) {
             contended_enter(jni, &thread, object);
         }
     };
-    // SAFETY: JVMTI passes the environment of the thread that waits, which runs this.
-    unsafe { callback(env, enter) };
-}
-
-pub unsafe extern "system" fn monitor_contended_entered(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    waiting: jthread,
-    object: jobject,
-) {
-    let entered = |jni| {
-        if let Some(thread) = reported_waiter(jni, waiting)
-            && !thread.waits.enters_again()
-        {
+    pub fn monitor_contended_entered(waiting: jthread, object: jobject) => |jni, waiting, object| {
+        if let Some(thread) = waiter_at_entry(jni, waiting) {
             contended_entered(jni, &thread, object);
         }
     };
-    // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
-    unsafe { callback(env, entered) };
+    pub fn monitor_wait(waiting: jthread, object: jobject, timeout: jlong) => begins_to_wait;
+    pub fn monitor_waited(waiting: jthread, object: jobject, timed_out: jboolean) => has_waited;
+}
+
+/// Returns the current thread, if it is the waiting one, its events are sent, and it does not enter the monitor again
+/// because it was notified.
+fn waiter_at_entry(jni: Jni, waiting: jthread) -> Option<Current> {
+    reported_waiter(jni, waiting).filter(|thread| !thread.waits.enters_again())
 }
 
 /// Handles MonitorContendedEnter: the current thread is about to wait to enter the monitor.
@@ -77,56 +63,36 @@ fn contended_entered(jni: Jni, thread: &Thread, object: jobject) {
     }
 }
 
-pub unsafe extern "system" fn monitor_wait(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    waiting: jthread,
-    object: jobject,
-    timeout: jlong,
-) {
-    let wait = |jni| {
-        let thread = threads::current(jni);
-        // The VM reports the beginning of a wait that throws an exception, but not the end.
-        if !notify::is_reported(&thread) || timeout < 0 || !holds_lock(jni, object) {
-            return;
-        }
-        let body = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
-        let is_sent = blocks(jni, waiting)
-            && announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
-        // A wait releases the monitor completely, however often the thread has entered it, unless it is interrupted.
-        if is_awaited(object) && !is_interrupted() {
-            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
-        }
-        if is_sent {
-            thread.waits.begin();
-        }
-    };
-    // SAFETY: JVMTI passes the environment of the thread that will wait, which runs this.
-    unsafe { callback(env, wait) };
+fn begins_to_wait(jni: Jni, waiting: jthread, object: jobject, timeout: jlong) {
+    let thread = threads::current(jni);
+    // The VM reports the beginning of a wait that throws an exception, but not the end.
+    if !notify::is_reported(&thread) || timeout < 0 || !holds_lock(jni, object) {
+        return;
+    }
+    let body = |_: &Agent, object| JVMPI_Event_monitor_wait { object, timeout };
+    let is_sent = blocks(jni, waiting)
+        && announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
+    // A wait releases the monitor completely, however often the thread has entered it, unless it is interrupted.
+    if is_awaited(object) && !is_interrupted() {
+        announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_CONTENDED_EXIT, object, monitor);
+    }
+    if is_sent {
+        thread.waits.begin();
+    }
 }
 
-pub unsafe extern "system" fn monitor_waited(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    waiting: jthread,
-    object: jobject,
-    timed_out: jboolean,
-) {
-    let waited = |jni| {
-        let Some(thread) = reported_waiter(jni, waiting) else { return };
-        if let Some(waited) = thread.waits.end() {
-            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
-        }
-        // A notifying thread owns the monitor, so this one has to wait for it. After a timeout or an interrupt
-        // the VM itself reports a wait for the monitor.
-        let was_notified = || !timed_out && !is_interrupted() && !jni.is_virtual(waiting);
-        if thread.waits.returns_are_seen() && is_contention_wanted() && was_notified() {
-            contended_enter(jni, &thread, object);
-            thread.waits.enter_again();
-        }
-    };
-    // SAFETY: JVMTI passes the environment of the thread that has waited, which runs this.
-    unsafe { callback(env, waited) };
+fn has_waited(jni: Jni, waiting: jthread, object: jobject, timed_out: jboolean) {
+    let Some(thread) = reported_waiter(jni, waiting) else { return };
+    if let Some(waited) = thread.waits.end() {
+        announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
+    }
+    // A notifying thread owns the monitor, so this one has to wait for it. After a timeout or an interrupt
+    // the VM itself reports a wait for the monitor.
+    let was_notified = || !timed_out && !is_interrupted() && !jni.is_virtual(waiting);
+    if thread.waits.returns_are_seen() && is_contention_wanted() && was_notified() {
+        contended_enter(jni, &thread, object);
+        thread.waits.enter_again();
+    }
 }
 
 /// Reports that the current thread, which was notified, owns the monitor again. If it was interrupted, the

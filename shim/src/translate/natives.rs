@@ -2,7 +2,7 @@
 
 use super::{
     blocking, bound_natives, entries, instructions, methods, monitors, objects, receivers,
-    virtual_threads,
+    threads as thread_events,
 };
 use crate::instrument::tracker::{self, Native};
 use crate::records::tracker::BINARY_NAME;
@@ -152,7 +152,7 @@ natives! {
     fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
         => instructions::lookupswitch;
     /// A virtual thread is about to be mounted or unmounted, or has been.
-    fn transition(begins: jboolean) => virtual_threads::transition;
+    fn transition(begins: jboolean) => thread_events::transition;
     /// A virtual thread is about to be resumed in the middle of its code, or has been resumed.
     fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
     /// `Unsafe.park` is to be bound to the shim's function.

@@ -1,8 +1,7 @@
 //! OBJECT_ALLOC for objects: at their allocation, before an event names them, and on request.
 
 use super::{allocations, announce, entries};
-use crate::classes;
-use crate::classes::Linking;
+use crate::classes::{self, Linking};
 use crate::gc::lookup;
 use crate::notify::{self, Delivery};
 use crate::records::agents::{self, Agent};
@@ -10,32 +9,23 @@ use crate::records::class::Instances;
 use crate::records::ids::Tag;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
-use jni_sys::{JNIEnv, jclass, jlong, jobject};
+use jni_sys::{jclass, jlong, jobject};
 use jvm::Jni;
-use jvm::boundary::callback;
-use jvm::types::{jthread, jvmtiEnv};
+use jvm::types::jthread;
 use jvmpi_sys::*;
 use std::sync::atomic::Ordering;
 
-pub unsafe extern "system" fn sampled_object_alloc(
-    _: *mut jvmtiEnv,
-    env: *mut JNIEnv,
-    _: jthread,
-    object: jobject,
-    class: jclass,
-    size: jlong,
-) {
-    // SAFETY: JVMTI passes the environment of the thread that allocates and runs this.
-    unsafe {
-        callback(env, |jni| {
-            let is_no_sample = &threads::current(jni).reports_at_once;
-            if is_no_sample.load(Ordering::Relaxed) {
-                is_no_sample.store(false, Ordering::Relaxed);
-            } else {
-                allocated(jni, object, class, Some(size));
-            }
-        });
-    };
+jvm::callbacks! {
+    pub fn sampled_object_alloc(_thread: jthread, object: jobject, class: jclass, size: jlong) => sampled;
+}
+
+fn sampled(jni: Jni, _: jthread, object: jobject, class: jclass, size: jlong) {
+    let is_no_sample = &threads::current(jni).reports_at_once;
+    if is_no_sample.load(Ordering::Relaxed) {
+        is_no_sample.store(false, Ordering::Relaxed);
+    } else {
+        allocated(jni, object, class, Some(size));
+    }
 }
 
 /// Gives an object that the current thread has allocated its ID and announces it.

@@ -5,14 +5,12 @@ use super::combiner::Combiner;
 use super::natives::natives;
 use super::{
     allocations, blocking, compiled, jni_functions, methods, native_methods, receivers, references,
-    virtual_threads,
 };
 use crate::instrument::{self, Calls, Reports, class_files};
 use crate::records::phase::{self, Phase};
 use crate::records::{agents, waits};
-use crate::suspension;
 use crate::sync::contention;
-use crate::threads;
+use crate::{suspension, threads};
 use jni_sys::jint;
 use jvm::lock::Lock;
 use jvm::types::*;
@@ -75,7 +73,7 @@ pub fn start() -> jvm::Result<()> {
     native_methods::prepare()?;
     ALWAYS.iter().try_for_each(|event| jvm::get().jvmti.set_notification(*event, true))?;
     if jvmpi_settings::get().r#virtual == Virtual::Own {
-        virtual_threads::start();
+        super::threads::start_virtual();
     }
     Ok(())
 }

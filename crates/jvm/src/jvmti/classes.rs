@@ -1,7 +1,6 @@
 //! Classes and their fields.
 
-use super::{Allocated, Jvmti, jvmti};
-use crate::error::Result;
+use super::{Allocated, Jvmti, Result, jvmti};
 use jni_sys::{jclass, jfieldID, jint, jmethodID, jobject};
 use jvmpi_jvmti_sys::jvmtiClassDefinition;
 use std::ffi::CString;

@@ -1,7 +1,6 @@
 //! JVMTI extension events and functions, which are specific to a VM.
 
-use super::{Jvmti, jvmti};
-use crate::error::{Error, Result};
+use super::{Error, Jvmti, Result, jvmti};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_jvmti_sys::*;
 use std::ffi::{CStr, c_char};

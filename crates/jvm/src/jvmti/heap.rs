@@ -1,8 +1,7 @@
 //! Heap walks that follow references.
 
-use super::{Jvmti, jvmti};
+use super::{Jvmti, Result, jvmti};
 use crate::boundary::guard;
-use crate::error::Result;
 use jni_sys::{jint, jlong, jobject, jvalue};
 use jvmpi_jvmti_sys::*;
 use std::ffi::c_void;

@@ -1,7 +1,6 @@
 //! Methods.
 
-use super::{Allocated, Jvmti, jvmti};
-use crate::error::Result;
+use super::{Allocated, Jvmti, Result, jvmti};
 use jni_sys::{jclass, jint, jmethodID};
 use jvmpi_jvmti_sys::jvmtiLineNumberEntry;
 use std::ffi::CString;

@@ -1,5 +1,5 @@
 //! Wrappers of JVMTI functions that return Rust values. There is one file for each group of functions in the
-//! specification; this file has the common parts, capabilities, events and properties.
+//! specification; this file has the common parts, errors, capabilities, events and properties.
 
 pub mod classes;
 pub mod extensions;
@@ -9,14 +9,48 @@ mod monitors;
 mod objects;
 mod threads;
 
-use super::error::{Error, Result};
 use crate::lock::assert_none_held;
 use jni_sys::{jint, jlong};
 use jvmpi_jvmti_sys::*;
 use std::ffi::{CStr, CString, c_char};
 use std::mem::{MaybeUninit, size_of};
 use std::ops::Deref;
-use std::{ptr, slice};
+use std::{fmt, ptr, slice};
+
+/// A JVMTI error code other than `JVMTI_ERROR_NONE`, or [`Error::NO_IDS`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Error(pub jvmtiError);
+
+/// The result of a wrapped JVMTI function.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// No ID is left for an object. The code is one that no JVMTI function returns.
+    pub const NO_IDS: Self = Self(JVMTI_ERROR_MAX + 1);
+
+    /// Converts the result code of a JVMTI function.
+    pub fn check(code: jvmtiError) -> Result<()> {
+        if code == JVMTI_ERROR_NONE { Ok(()) } else { Err(Self(code)) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::NO_IDS {
+            f.write_str("no object IDs are left")
+        } else {
+            write!(f, "JVMTI error {}", self.0)
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// A JVMTI environment of the shim, which all threads share.
 #[derive(Clone, Copy)]
@@ -36,8 +70,8 @@ macro_rules! jvmti {
         // the caller promises. JVMTI checks references itself.
         unsafe {
             match (**$jvmti.0).$slot {
-                Some(function) => $crate::error::Error::check(function($jvmti.0 $(, $argument)*)),
-                None => Err($crate::error::Error(jvmpi_jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
+                Some(function) => $crate::Error::check(function($jvmti.0 $(, $argument)*)),
+                None => Err($crate::Error(jvmpi_jvmti_sys::JVMTI_ERROR_NOT_AVAILABLE)),
             }
         }
     }};

@@ -1,7 +1,6 @@
 //! The owners of monitors and the threads that wait for them.
 
-use super::{Allocated, Jvmti, jvmti};
-use crate::error::Result;
+use super::{Allocated, Jvmti, Result, jvmti};
 use jni_sys::jobject;
 use jvmpi_jvmti_sys::{jthread, jvmtiMonitorUsage};
 use std::ptr;

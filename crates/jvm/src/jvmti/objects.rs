@@ -1,8 +1,7 @@
 //! Objects: tags, and walks over all objects in the heap.
 
-use super::{Jvmti, jvmti};
+use super::{Jvmti, Result, jvmti};
 use crate::boundary::guard;
-use crate::error::Result;
 use jni_sys::{jint, jlong, jobject};
 use jvmpi_jvmti_sys::*;
 use std::ffi::c_void;

@@ -1,7 +1,6 @@
 //! Threads and their groups.
 
-use super::{Allocated, Jvmti, jvmti};
-use crate::error::{Error, Result};
+use super::{Allocated, Error, Jvmti, Result, jvmti};
 use jni_sys::{JNIEnv, jint, jlong, jobject};
 use jvmpi_jvmti_sys::*;
 use std::ffi::{CString, c_void};
