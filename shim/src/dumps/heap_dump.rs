@@ -1,24 +1,21 @@
 //! HEAP_DUMP.
 
 use super::layouts;
-use super::object_dump::readable;
 use super::stacks::{Stacks, SuspendedThread, stop_the_world};
 use super::walk::{Failure, Stack, Surroundings, Walk};
-use crate::classes;
 use crate::gc::gate::NoGc;
 use crate::gc::lookup;
-use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::class::{self, Class};
 use crate::records::ids;
 use crate::records::layout::Layout;
 use crate::sync::announcements::Replay;
 use crate::threads::{self, Thread};
-use crate::translate::allocations;
 use crate::translate::announce::{self, ClassFor};
 use crate::translate::frames::hidden_frames;
 use crate::translate::heap_objects::{self, Unannounced};
-use crate::translate::references;
+use crate::translate::{allocations, references};
+use crate::{classes, notify};
 use jni_sys::{jclass, jint, jobject};
 use jvm::{FieldId, Jni};
 use jvmpi_formats::dump::{Buffer, Id, Level};
@@ -190,7 +187,7 @@ fn link_met(jni: Jni, class: Id) -> Result<(), String> {
     let class = classes::by_id(ptr::without_provenance_mut(class)).ok_or("a class is gone")?;
     jni.frame(8, |jni| {
         let object = class.object(jni).ok_or("a class is gone")?;
-        readable(jni, class, object).map(drop)
+        layouts::readable(jni, class, object).map(drop)
     })
 }
 

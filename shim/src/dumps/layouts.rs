@@ -30,6 +30,22 @@ pub fn of(jni: Jni, class: &Class, object: jclass) -> Result<Arc<Layout>> {
     Ok(Arc::clone(class.layout.get_or_init(|| Arc::new(new))))
 }
 
+/// Returns the class with its layout, after linking it if necessary.
+pub fn readable(
+    jni: Jni,
+    class: Arc<Class>,
+    object: jclass,
+) -> std::result::Result<(Arc<Class>, Arc<Layout>), String> {
+    if class.layout.get().is_none() && !class::is_ready(object) {
+        classes::link(jni, object);
+    }
+    let layout = of(jni, &class, object).map_err(|error| {
+        let name = class.name(jvmpi_settings::Names::Dot);
+        format!("class {name:?} cannot be read: {error}")
+    })?;
+    Ok((class, layout))
+}
+
 fn make(jni: Jni, class: &Class, object: jclass) -> Result<Layout> {
     let of_another = |object| {
         let record = classes::of(jni, object)?;

@@ -1,7 +1,7 @@
 //! MONITOR_DUMP.
 
 use super::locked::Snapshots;
-use super::stacks::{Stacks, SuspendedThread, stop_the_world};
+use super::stacks::{Stacks, stop_the_world};
 use crate::classes::{self, Linking};
 use crate::gc::gate::NoGc;
 use crate::gc::heap_walk::Stopped;
@@ -10,13 +10,17 @@ use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::ids::{Supply, Tag};
 use crate::records::virtual_thread;
+use crate::suspension::thread_status;
 use crate::sync::{raw_monitors, tagging};
 use crate::threads::{self, Thread};
 use crate::translate::announce;
 use crate::translate::frames::hidden_frames;
 use jni_sys::{jint, jlong, jobject};
 use jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
-use jvm::types::{JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT};
+use jvm::types::{
+    JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT,
+    JVMTI_THREAD_STATE_SUSPENDED,
+};
 use jvm::{Jni, LARGE_FRAME, virtual_threads};
 use jvmpi_formats::dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
@@ -67,17 +71,21 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let mut look = |jni: Jni| {
         let snapshots = Snapshots::take(jni, &missing);
         let (stopped, suspended) = stop_the_world(jni, thread, hidden_frames(jni, thread))?;
+        let found = suspended.iter().map(|found| &*found.thread);
+        let threads: Vec<_> = found.map(|thread| (thread, state(&stopped, thread))).collect();
+        let statuses: Vec<_> =
+            threads.iter().map(|(thread, state)| thread_status::of(thread, *state)).collect();
         let java = jni
-            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, &stopped, &suspended, &snapshots))
+            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, &stopped, &threads, &snapshots))
             .map_err(failed)?;
         let raw = raw_monitors::all();
         drop(stopped);
         let again = snapshots.again();
         let is_exact = again.is_none();
         missing = again.unwrap_or_default();
-        Ok::<_, String>((is_exact, (java, raw, suspended)))
+        Ok::<_, String>((is_exact, (java, raw, suspended, statuses)))
     };
-    let (java, raw, suspended) = threads::internally(jni, || {
+    let (java, raw, suspended, statuses) = threads::internally(jni, || {
         let mut attempt = 1;
         loop {
             let (is_exact, found) = jni.frame(LARGE_FRAME, &mut look)?;
@@ -98,7 +106,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         }
     });
     let stacks = Stacks::of(jni, agent, thread, &suspended);
-    let statuses = stacks.threads.iter().map(|i| suspended[*i].status).collect();
+    let statuses = stacks.threads.iter().map(|i| statuses[*i]).collect();
     let mut bytes = Buffer::new().map_err(|full| full.to_string())?;
     let java = java.into_iter().map(|java| java.monitor);
     for monitor in java.chain(raw.iter().map(|raw| raw.monitor.clone())) {
@@ -112,17 +120,25 @@ struct Java {
     monitor: Monitor,
 }
 
-/// Returns every Java monitor that has an owner or waiting threads.
+/// Returns a thread's JVMTI state, without a suspension by the shim or by agents.
+fn state(stopped: &Stopped, thread: &Thread) -> jint {
+    let Some(object) = thread.object() else { return 0 };
+    let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
+    let is_ours = stopped.has_suspended(thread, object.get()) || thread.suspension.is_ours();
+    if is_ours { state & !JVMTI_THREAD_STATE_SUSPENDED } else { state }
+}
+
+/// Returns every Java monitor that has an owner or waiting threads. The threads come with their JVMTI states.
 fn java_monitors(
     jni: Jni,
     current: &Thread,
     stopped: &Stopped,
-    suspended: &[SuspendedThread],
+    threads: &[(&Thread, jint)],
     snapshots: &Snapshots,
 ) -> jvm::Result<Vec<Java>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
-    let candidates = candidates(jni, current, stopped, suspended, snapshots)?;
+    let candidates = candidates(jni, current, stopped, threads, snapshots)?;
     for (object, id) in candidates.objects.iter().copied() {
         if seen.insert(id.addr())
             && let Some(monitor) = usage(jni, object, id, &candidates)?
@@ -215,7 +231,7 @@ fn candidates(
     jni: Jni,
     current: &Thread,
     stopped: &Stopped,
-    suspended: &[SuspendedThread],
+    threads: &[(&Thread, jint)],
     snapshots: &Snapshots,
 ) -> jvm::Result<Candidates> {
     let jvmti = jvm::get().jvmti;
@@ -224,7 +240,7 @@ fn candidates(
     // The shim's own threads are excluded.
     let hidden = threads::all().into_iter().filter(|thread| thread.is_hidden());
     let mut complete: HashSet<_> = hidden.map(|thread| thread.id().addr()).collect();
-    for SuspendedThread { thread, state, .. } in suspended {
+    for &(thread, state) in threads {
         let Some(object) = thread.object() else { continue };
         let first = owned_by_carried.len();
         let mut is_complete = if thread.is_virtual() {
@@ -265,7 +281,7 @@ fn candidates(
             complete.insert(thread.id().addr());
         }
     }
-    // Virtual threads that are JVMPI threads of their own are already in `suspended`.
+    // Virtual threads that are JVMPI threads of their own are already in `threads`.
     let virtual_threads = virtual_threads::get(jni).filter(|_| !virtual_thread::are_threads());
     let class = virtual_threads.map(|threads| tagging::tag(threads.class())).transpose()?;
     let mut roots = Roots {
@@ -279,8 +295,7 @@ fn candidates(
     roots.tags.dedup();
     let rooted = jvmti.all_tagged(&roots.tags)?;
 
-    let mut all_complete =
-        suspended.iter().all(|suspended| complete.contains(&suspended.thread.id().addr()));
+    let mut all_complete = threads.iter().all(|(thread, _)| complete.contains(&thread.id().addr()));
     for (object, _) in &rooted {
         let carrier = virtual_threads.and_then(|threads| threads.carrier(jni, *object));
         let Some(env) = carrier.and_then(|carrier| env(jni, carrier)) else { continue };

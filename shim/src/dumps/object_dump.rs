@@ -3,17 +3,12 @@
 use super::layouts;
 use super::record::{self, Reader};
 use crate::classes::{self, Linking};
-use crate::gc::deaths;
 use crate::gc::gate::NoGc;
-use crate::gc::lookup;
+use crate::gc::{deaths, lookup};
 use crate::notify;
 use crate::records::agents::Agent;
-use crate::records::class;
-use crate::records::class::Class;
 use crate::records::ids::{self, Tag};
-use crate::records::layout::Layout;
-use crate::sync::tagging;
-use crate::sync::vm_locks;
+use crate::sync::{tagging, vm_locks};
 use crate::threads::{self, Thread};
 use crate::translate::announce::{self, ClassFor};
 use crate::translate::heap_objects;
@@ -25,7 +20,6 @@ use jvmpi_formats::dump::Buffer;
 use jvmpi_sys::{JVMPI_EVENT_OBJECT_DUMP, JVMPI_Event_object_dump, jobjectID};
 use std::ffi::CStr;
 use std::ptr;
-use std::sync::Arc;
 
 /// Answers RequestEvent(OBJECT_DUMP) with the record that a heap dump of level 2 would have of the
 /// object. Returns false if the ID is not that of a live object, or if the dump failed.
@@ -59,8 +53,8 @@ fn make(
 ) -> Result<Buffer, String> {
     let failed = |error: jvm::Error| error.to_string();
     let class_object = jni.class_of(object);
-    let (class, layout) =
-        readable(jni, classes::of(jni, class_object).map_err(failed)?, class_object)?;
+    let class = classes::of(jni, class_object).map_err(failed)?;
+    let (class, layout) = layouts::readable(jni, class, class_object)?;
     announce::class(jni, agent, thread, &class, ClassFor::Dump);
     let listener = heap_objects::listener(agent, thread);
     let name = |object| {
@@ -82,7 +76,8 @@ fn make(
     if status & JVMTI_CLASS_STATUS_PRIMITIVE as jint != 0 {
         return record::mirror(id.addr(), class.id().addr(), &layout).map_err(failed);
     }
-    let (class, layout) = readable(jni, classes::of(jni, object).map_err(failed)?, object)?;
+    let class = classes::of(jni, object).map_err(failed)?;
+    let (class, layout) = layouts::readable(jni, class, object)?;
     announce::class(jni, agent, thread, &class, ClassFor::Dump);
     let loader = jvm::get().jvmti.class_loader(object).map_err(failed)?;
     let is_array = status & JVMTI_CLASS_STATUS_ARRAY as jint != 0;
@@ -177,20 +172,4 @@ impl Visitor for Guards {
         }
         Next::Skip
     }
-}
-
-/// Returns the class with its layout, after linking it if necessary.
-pub fn readable(
-    jni: Jni,
-    class: Arc<Class>,
-    object: jclass,
-) -> Result<(Arc<Class>, Arc<Layout>), String> {
-    if class.layout.get().is_none() && !class::is_ready(object) {
-        classes::link(jni, object);
-    }
-    let layout = layouts::of(jni, &class, object).map_err(|error| {
-        let name = class.name(jvmpi_settings::Names::Dot);
-        format!("class {name:?} cannot be read: {error}")
-    })?;
-    Ok((class, layout))
 }

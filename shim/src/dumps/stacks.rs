@@ -2,13 +2,11 @@
 
 use crate::gc::heap_walk::Stopped;
 use crate::records::agents::Agent;
-use crate::suspension::thread_status;
 use crate::threads::Thread;
 use crate::translate::announce::{self, ClassFor};
 use crate::translate::frames::{Frame, Resolver};
 use jni_sys::jint;
 use jvm::Jni;
-use jvm::types::JVMTI_THREAD_STATE_SUSPENDED;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
 use std::ptr;
 use std::sync::Arc;
@@ -18,10 +16,6 @@ pub struct SuspendedThread {
     pub thread: Arc<Thread>,
     /// The thread's frames, innermost first.
     pub frames: Vec<Frame>,
-    /// The thread's JVMTI state, without our suspension.
-    pub state: jint,
-    /// The thread's `JVMPI_THREAD_…` status.
-    pub status: jint,
 }
 
 /// Suspends all threads but the current one, and records the live threads, without the shim's own. Omits the current
@@ -39,17 +33,10 @@ pub fn stop_the_world(
         let object = thread.object()?;
         let is_current = thread.env() == current.env();
         let start = if is_current { hidden_frames } else { 0 };
-        let state = jvm::get().jvmti.thread_state(object.get()).unwrap_or(0);
-        let is_ours = stopped.has_suspended(&thread, object.get()) || thread.suspension.is_ours();
-        let state = if is_ours { state & !JVMTI_THREAD_STATE_SUSPENDED } else { state };
         let walked = if is_current { ptr::null_mut() } else { object.get() };
         let stack = jvm::get().jvmti.whole_stack(walked, start);
-        Some(SuspendedThread {
-            frames: stack.into_iter().map(|frame| Frame::of_suspended(jni, frame)).collect(),
-            state,
-            status: thread_status::of(&thread, state),
-            thread,
-        })
+        let frames = stack.into_iter().map(|frame| Frame::of_suspended(jni, frame)).collect();
+        Some(SuspendedThread { thread, frames })
     };
     let recorded = threads.into_iter().filter_map(record).collect();
     Ok((stopped, recorded))
@@ -87,7 +74,7 @@ impl Stacks {
             numbers: Vec::new(),
             threads: Vec::new(),
         };
-        for (i, SuspendedThread { thread, frames, .. }) in suspended.iter().enumerate() {
+        for (i, SuspendedThread { thread, frames }) in suspended.iter().enumerate() {
             if !is_shown(thread) {
                 stacks.numbers.push(Vec::new());
                 continue;
