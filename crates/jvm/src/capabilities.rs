@@ -4,8 +4,9 @@
 //! shim adds all that cost nothing until they are used; `docs/explanation/accuracy-and-overhead.md` has the
 //! measurements. Capabilities that only one JVMTI agent can have are added when they are needed.
 
-use super::jvmti::{Jvmti, Result};
-use jvmpi_jvmti_sys::jvmtiCapabilities;
+use super::jvmti::{Error, Jvmti, Result};
+use jvmpi_jvmti_sys::{JVMTI_ERROR_MUST_POSSESS_CAPABILITY, jvmtiCapabilities};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Adds those of the shim's capabilities that the VM can still grant.
 ///
@@ -83,12 +84,39 @@ fn suspension() -> jvmtiCapabilities {
     suspension
 }
 
-/// Adds `can_suspend`, which only one agent can have. It may be added and removed repeatedly.
-pub fn take_suspension(jvmti: Jvmti) -> Result<()> {
-    jvmti.add_capabilities(&suspension())
+/// True once `can_suspend` is kept: threads stay suspended for a while, and could not be resumed without it.
+static KEEPS_SUSPENSION: AtomicBool = AtomicBool::new(false);
+
+/// Makes a call that suspends a thread, and keeps `can_suspend` for it. Only one agent can have that, so a debugger works
+/// until the first such call. None if another agent has it.
+pub fn with_suspension(jvmti: Jvmti, call: impl Fn() -> Result<()>) -> Option<Result<()>> {
+    KEEPS_SUSPENSION.store(true, Ordering::SeqCst);
+    match call() {
+        Err(Error(JVMTI_ERROR_MUST_POSSESS_CAPABILITY)) => {
+            jvmti.add_capabilities(&suspension()).ok().map(|()| call())
+        }
+        result => Some(result),
+    }
 }
 
-/// Relinquishes `can_suspend`, so that another agent can have it.
-pub fn give_back_suspension(jvmti: Jvmti) -> Result<()> {
-    jvmti.relinquish_capabilities(&suspension())
+/// `can_suspend`, which another agent can have afterwards unless it is kept.
+pub struct BorrowedSuspension(Jvmti);
+
+/// Takes `can_suspend` for some time.
+///
+/// # Errors
+/// Returns the error of AddCapabilities if another agent has it.
+pub fn borrow_suspension(jvmti: Jvmti) -> Result<BorrowedSuspension> {
+    jvmti.add_capabilities(&suspension()).map(|()| BorrowedSuspension(jvmti))
+}
+
+impl Drop for BorrowedSuspension {
+    fn drop(&mut self) {
+        if KEEPS_SUSPENSION.load(Ordering::SeqCst) {
+            return;
+        }
+        if let Err(error) = self.0.relinquish_capabilities(&suspension()) {
+            log::debug!("can_suspend is not given back: {error}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //! used no CPU time in between has not run, so its snapshot is still valid. Otherwise the dump starts again.
 
 use crate::gc::lookup;
-use crate::suspension::executing::cpu_time;
+use crate::suspension::thread_state::cpu_time;
 use crate::threads::{self, Thread};
 use jni_sys::jobject;
 use jvm::types::JVMTI_THREAD_STATE_IN_OBJECT_WAIT;

@@ -10,7 +10,7 @@ use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::ids::{Supply, Tag};
 use crate::records::virtual_thread;
-use crate::suspension::thread_status;
+use crate::suspension::thread_state;
 use crate::sync::{raw_monitors, tagging};
 use crate::threads::{self, Thread};
 use crate::translate::announce;
@@ -74,7 +74,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         let found = suspended.iter().map(|found| &*found.thread);
         let threads: Vec<_> = found.map(|thread| (thread, state(&stopped, thread))).collect();
         let statuses: Vec<_> =
-            threads.iter().map(|(thread, state)| thread_status::of(thread, *state)).collect();
+            threads.iter().map(|(thread, state)| thread_state::status(thread, *state)).collect();
         let java = jni
             .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, &stopped, &threads, &snapshots))
             .map_err(failed)?;

@@ -9,15 +9,15 @@
 use super::deaths;
 use crate::classes;
 use crate::records::virtual_thread;
-use crate::suspension::can_suspend::{self, Borrowed};
 use crate::sync::tagging;
 use crate::sync::vm_locks::{self, ForSuspending};
 use crate::threads::{self, Thread};
+use jvm::capabilities::{self, BorrowedSuspension};
 use jvm::heap::Visitor;
 use jvm::platform::cpu_clock;
 use jvm::suspending::{self, Suspending};
 use jvm::types::{JVMTI_ERROR_WRONG_PHASE, jthread};
-use jvm::{GlobalRef, Jni, Jvmti, LARGE_FRAME, capabilities, virtual_threads};
+use jvm::{GlobalRef, Jni, Jvmti, LARGE_FRAME, virtual_threads};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
@@ -59,7 +59,7 @@ pub struct Stopped {
     all_virtual: Option<Vec<Arc<GlobalRef>>>,
     _suspending: Suspending,
     /// Given back after the threads have been resumed.
-    _can_suspend: Borrowed,
+    _can_suspend: BorrowedSuspension,
     /// Keeps the IDs that a dump names from changing. Released after the threads have been resumed.
     _lock: ForSuspending,
 }
@@ -116,7 +116,10 @@ impl Stopped {
     ) -> Result<Self, String> {
         let failed = |error: jvm::Error| error.to_string();
         let lock = vm_locks::for_suspending();
-        let can_suspend = can_suspend::borrow()?;
+        let can_suspend = capabilities::borrow_suspension(jvm::get().jvmti).map_err(|_| {
+            "the program cannot be brought to a standstill, as another agent, such as a debugger, has \
+             can_suspend, which only one can have"
+        })?;
         let suspending = suspending::begin();
         let mut stopped = Self {
             suspended: Vec::new(),

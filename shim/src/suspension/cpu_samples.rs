@@ -20,20 +20,17 @@ use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvm::async_call_trace::{self, RawFrame};
 use jvm::lock::Lock;
-use jvm::platform::cpu_clock;
 use jvm::platform::cpu_timer::CpuTimer;
 use jvm::platform::os_thread::{self, os_thread};
-use jvm::platform::signal;
+use jvm::platform::{cpu_clock, signal};
 use jvmpi_settings::Suspend;
 use jvmpi_sys::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::c_void;
-use std::io;
-use std::mem;
-use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use std::{io, mem, ptr};
 
 static POOL: Pool = Pool::new();
 

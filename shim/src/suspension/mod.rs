@@ -9,25 +9,23 @@
 //! The two steps are some microseconds of the thread's own time apart. An agent cannot distinguish that from a
 //! suspension that takes effect a little later.
 
-pub mod can_suspend;
 pub mod cpu_samples;
-pub mod executing;
 mod sample_pool;
 pub mod sampling;
-pub mod thread_status;
+pub mod thread_state;
 
 use crate::records::agents::Agent;
 use crate::records::registry;
 use crate::records::suspension::{RUNNING, SUSPENDED, UNSTOPPED};
 use crate::sync::vm_locks;
 use crate::threads::{self, Thread};
-use jvm::Error;
 use jvm::async_call_trace::RawFrame;
 use jvm::platform::signal;
 use jvm::suspending::{self, Suspending};
 use jvm::types::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
-use std::sync::Arc;
+use jvm::{Error, capabilities};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 
 /// Returns true if the signal handler needs the JVMTI events `ClassLoad` and `ClassPrepare`, and methods of a class
 /// need IDs at the latter.
@@ -96,10 +94,10 @@ fn request_trace(agent: &Agent, thread: &Thread) {
     if !can_be_suspended(thread) {
         return;
     }
-    let cpu = executing::cpu_time(thread);
+    let cpu = thread_state::cpu_time(thread);
     let has_run = cpu.is_none_or(|cpu| thread.sample.has_run(cpu));
     thread.sample.discard();
-    let executes = has_run && executing::executes_java(thread);
+    let executes = has_run && thread_state::executes_java(thread);
     let is_requested = executes && cpu.is_some_and(|cpu| sampling::request(agent, thread, cpu));
     let counts = has_run && (is_requested || !sampling::waits(thread));
     thread.suspension.ran.store(counts, Ordering::SeqCst);
@@ -131,8 +129,18 @@ fn stop(agent: &Agent, thread: &Thread) -> bool {
 /// it; [`UNSTOPPED`] if another JVMTI agent has `can_suspend`; [`RUNNING`] if the thread or the VM has ended.
 fn suspend_by_jvmti(thread: &Thread) -> u32 {
     let Some(object) = thread.object() else { return RUNNING };
-    let result = can_suspend::with(|| jvm::get().jvmti.suspend(object.get()));
-    let Some(result) = result else { return UNSTOPPED };
+    let jvmti = jvm::get().jvmti;
+    let result = capabilities::with_suspension(jvmti, || jvmti.suspend(object.get()));
+    let Some(result) = result else {
+        static SAID: Once = Once::new();
+        SAID.call_once(|| {
+            log::warn!(
+                "another agent, such as a debugger, has can_suspend, which only one can have: \
+                 SuspendThread stops no thread; call traces of other threads are taken while they run"
+            );
+        });
+        return UNSTOPPED;
+    };
     let by_others = matches!(result, Err(Error(JVMTI_ERROR_THREAD_SUSPENDED)));
     thread.suspension.by_others.store(by_others, Ordering::SeqCst);
     if by_others || result.is_ok() { SUSPENDED } else { RUNNING }
@@ -179,7 +187,7 @@ pub fn resume(agent: &Agent, thread: &Thread) -> bool {
         return true;
     }
     if suspension.ran.load(Ordering::SeqCst)
-        && let Some(cpu) = executing::cpu_time(thread)
+        && let Some(cpu) = thread_state::cpu_time(thread)
     {
         thread.sample.accounted.store(cpu, Ordering::SeqCst);
     }

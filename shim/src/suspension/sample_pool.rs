@@ -8,9 +8,8 @@ use jvm::async_call_trace::RawFrame;
 use jvm::platform::anonymous_memory;
 use jvmpi_sys::jobjectID;
 use std::cell::UnsafeCell;
-use std::ptr;
-use std::slice;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
+use std::{ptr, slice};
 
 /// The number of samples that can wait.
 pub const SLOTS: usize = 1024;

@@ -10,7 +10,7 @@
 //! A trace is requested in two places: by SuspendThread (see the parent module), and by `ThreadHasRun` for a
 //! thread that is not suspended ([`has_run`]), so that a sampler need not suspend threads.
 
-use super::{cpu_samples, executing};
+use super::{cpu_samples, thread_state};
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
 use crate::records::registry;
@@ -40,7 +40,7 @@ pub fn prepare() -> bool {
     if PREPARED.load(Ordering::SeqCst) || PREPARED.swap(true, Ordering::SeqCst) {
         return false;
     }
-    executing::prepare();
+    thread_state::prepare();
     jvmpi_settings::get().suspend != Suspend::Jvmti
         && async_call_trace::is_available()
         && signal::install(in_handler)
@@ -87,8 +87,8 @@ pub fn request(agent: &Agent, thread: &Thread, cpu: i64) -> bool {
 /// and unmounted while any thread asks JVMTI for one.
 pub fn waits(thread: &Thread) -> bool {
     let is_blocked_virtual = || {
-        let state = executing::jvmti_state(thread).unwrap_or(0);
-        let is_virtual = thread.is_virtual() || executing::is_carrier(state);
+        let state = thread_state::jvmti_state(thread).unwrap_or(0);
+        let is_virtual = thread.is_virtual() || thread_state::is_carrier(state);
         is_virtual && state & JVMTI_THREAD_STATE_SUSPENDED == 0
     };
     thread.is_displaced()
@@ -154,7 +154,7 @@ pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> boo
     let _lock = vm_locks::for_resuming();
     let sample = &thread.sample;
     sample.show();
-    let cpu = executing::cpu_time(thread);
+    let cpu = thread_state::cpu_time(thread);
     // If the thread has run since the request, the signal is lost: it came under another record.
     let is_delivered = |cpu| cpu - sample.requested_at.load(Ordering::SeqCst) > SIGNAL_DELIVERED;
     let is_lost = || cpu.is_none_or(is_delivered);
@@ -164,7 +164,7 @@ pub fn has_run(agent: &Agent, thread: &Thread, is_runnable: impl FnOnce() -> boo
     }
     let is_shown = sample.is_for(agent) && sample.is_shown();
     let has_run = cpu.is_none_or(|cpu| sample.has_run(cpu));
-    let executes = has_run && executing::executes_java(thread);
+    let executes = has_run && thread_state::executes_java(thread);
     if !has_run || !executes && (thread.is_displaced() || !is_runnable()) {
         return is_shown;
     }

@@ -4,10 +4,8 @@
 use crate::classes;
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
-use crate::suspension::thread_status;
-use crate::suspension::{self, sampling};
-use crate::threads::agent_clock;
-use crate::threads::{self, Thread};
+use crate::suspension::{self, sampling, thread_state};
+use crate::threads::{self, Thread, agent_clock};
 use crate::translate::subscriptions;
 use jni_sys::{JNI_ERR, JNI_OK, JNIEnv, jint, jlong};
 use jvm::Jni;
@@ -122,8 +120,9 @@ pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
         if !phase::vm_answers() {
             return None;
         }
-        let status =
-            |thread: &Thread| Some(thread_status::of(thread, thread_status::state(thread)?));
+        let status = |thread: &Thread| {
+            Some(thread_state::status(thread, thread_state::without_suspension(thread)?))
+        };
         threads::with_env(env, status)?
     };
     status().unwrap_or(0)
@@ -136,8 +135,8 @@ pub fn has_run(agent: &Agent, env: *mut JNIEnv) -> bool {
     }
     prepare(sampling::prepare);
     let is_runnable = || {
-        let state = thread_status::state(&thread);
-        state.is_some_and(|state| thread_status::is_runnable(&thread, state))
+        let state = thread_state::without_suspension(&thread);
+        state.is_some_and(|state| thread_state::is_runnable(&thread, state))
     };
     sampling::has_run(agent, &thread, is_runnable)
 }

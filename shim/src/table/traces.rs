@@ -3,19 +3,15 @@
 use crate::classes;
 use crate::classes::seen_frames::SeenFrames;
 use crate::records::agents::Agent;
-use crate::records::phase;
-use crate::records::virtual_thread;
-use crate::suspension::{
-    self, executing,
-    sampling::{self, Sampled},
-};
+use crate::records::{phase, virtual_thread};
+use crate::suspension::sampling::{self, Sampled};
+use crate::suspension::{self, thread_state};
 use crate::threads::{self, Thread};
 use crate::translate::frames::{self, Resolver, Walked};
 use jni_sys::jint;
-use jvm::Jni;
 use jvm::async_call_trace::RawFrame;
-use jvm::suspending;
 use jvm::types::{jthread, jvmtiFrameInfo};
+use jvm::{Jni, suspending};
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
 use std::cell::Cell;
 use std::mem::{self, MaybeUninit};
@@ -162,7 +158,7 @@ fn walk_now(thread: &Thread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> (Walke
         let walked = if is_suspended && !is_mounted { Walked::Suspended } else { Walked::Running };
         (walked, walk_thread(object, room))
     };
-    executing::with(thread, walk).unwrap_or((Walked::Running, 0))
+    thread_state::with(thread, walk).unwrap_or((Walked::Running, 0))
 }
 
 fn walk_thread(object: jthread, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> usize {

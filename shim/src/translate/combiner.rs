@@ -6,7 +6,7 @@
 //! waiting for this thread: for a lock of the agent's, for a monitor, or to be resumed. In that case
 //! the thread delegates its request to the worker, which does the work once more before it ends.
 
-use crate::suspension::executing;
+use crate::suspension::thread_state;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jint};
 use jvm::Jni;
@@ -107,7 +107,7 @@ impl Worker {
             const BLOCKED: jint = JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER
                 | JVMTI_THREAD_STATE_WAITING
                 | JVMTI_THREAD_STATE_SUSPENDED;
-            let state = || executing::jvmti_state(thread);
+            let state = || thread_state::jvmti_state(thread);
             thread.in_flight.count() > self.events
                 || thread.suspension.is_suspended()
                 || state().is_none_or(|state| state & BLOCKED != 0)
