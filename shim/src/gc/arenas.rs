@@ -6,12 +6,10 @@
 //! deleted with everything left in it. Classes and threads live in arena 1, which stays.
 
 use super::deaths;
-use crate::classes;
 use crate::records::announced::Announced;
 use crate::records::ids::{self, Tag};
-use crate::sync::bounded_wait;
-use crate::sync::contention;
-use crate::threads;
+use crate::sync::{bounded_wait, contention};
+use crate::{classes, threads};
 use jni_sys::jint;
 use jvm::types::JVMTI_HEAP_FILTER_UNTAGGED;
 use jvmpi_settings::Arenas;

@@ -8,10 +8,9 @@ pub use jvmpi_settings::library::{Instead, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::{CString, OsStr, OsString, c_void};
-use std::fs;
-use std::mem;
 use std::path::{Path, PathBuf, is_separator};
 use std::ptr::NonNull;
+use std::{fs, mem};
 
 /// An agent library, which stays loaded until the process ends.
 #[derive(Clone, Debug)]

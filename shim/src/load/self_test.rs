@@ -2,12 +2,10 @@
 //! rely, in the way in which the shim does it for an agent. The rest of the shim looks up the others in each JVM that
 //! has an agent for METHOD events. [`internals::log_results`](jvm::internals::log_results) reports the results.
 
-use crate::classes;
 use crate::dumps::object_dump;
 use crate::gc::collections;
-use crate::table;
-use crate::threads;
 use crate::translate::{monitors, receivers, subscriptions};
+use crate::{classes, table, threads};
 use jvm::Jni;
 
 /// Looks them up. The VM is ready to run Java code, and the program has not begun.

@@ -9,9 +9,8 @@ use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use shuttle::thread::JoinHandle;
 use std::ptr::without_provenance_mut;
-use std::sync::Arc;
-use std::sync::atomic as exact;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, atomic as exact};
 
 const THREADS: usize = 3;
 

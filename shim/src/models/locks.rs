@@ -8,9 +8,8 @@ use crate::sync::vm_locks;
 use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicU64, Ordering};
 use shuttle::thread::JoinHandle;
-use std::sync::Arc;
-use std::sync::atomic as exact;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, atomic as exact};
 use std::time::Duration;
 
 const THREADS: usize = 3;

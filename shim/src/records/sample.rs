@@ -5,11 +5,10 @@ use jni_sys::{JNIEnv, jint};
 use jvm::async_call_trace::{self, RawFrame};
 use jvm::platform::anonymous_memory;
 use std::ffi::c_void;
-use std::ptr;
-use std::slice;
 use std::sync::atomic::{
     AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU64, AtomicUsize, Ordering,
 };
+use std::{ptr, slice};
 
 /// The states of a [`Sample`], in the lower bits of its word.
 const STATE: u64 = 3;

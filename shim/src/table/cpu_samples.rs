@@ -2,13 +2,12 @@
 
 use super::traces::{self, Room};
 use super::{of_each_agent, threads::prepare};
-use crate::classes;
 use crate::records::agents::{self, Agent, MAX_AGENTS};
 use crate::records::phase::{self, Phase};
 use crate::suspension::cpu_samples::{self, Head, Next};
 use crate::suspension::sampling;
-use crate::threads;
 use crate::translate::frames::{Resolver, Walked};
+use crate::{classes, threads};
 use jni_sys::{jint, jlong};
 use jvm::async_call_trace::RawFrame;
 use jvm::boundary::guard;

@@ -2,10 +2,9 @@
 //! calls are first to be reported.
 
 use super::native_stubs;
-use crate::classes;
 use crate::instrument::tracker::Native;
 use crate::records::{native_methods, tracker};
-use crate::threads;
+use crate::{classes, threads};
 use jni_sys::{JNINativeMethod, jclass, jmethodID};
 use jvm::bound_functions::BoundFunctions;
 use jvm::{Jni, internals};
