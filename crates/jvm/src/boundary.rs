@@ -40,6 +40,16 @@ macro_rules! callbacks {
     )*};
 }
 
+/// Calls the function when it is dropped, also by a panic.
+pub struct OnDrop<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    #[inline]
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Runs `body` on a stack with the alignment that Rust expects. On i386 neither the VM's compiled code nor agents of
 /// JVMPI's time maintain it.
 #[inline(always)]

@@ -17,6 +17,7 @@ use crate::records::ids::{self, Kind};
 use crate::records::pauses::Pauses;
 use crate::threads;
 use jvm::Jni;
+use jvm::boundary::OnDrop;
 use jvm::lock::{Condition, Lock, Locked};
 use jvm::platform::sync::atomic::{AtomicU32, Ordering};
 use std::cell::Cell;
@@ -219,26 +220,14 @@ pub fn class_tag_died(tag: i64) {
 
 /// Runs a walk through the heap, during which the VM may report the dead objects that it finds.
 pub fn during_walk<R>(walk: impl FnOnce() -> R) -> R {
-    let _walk = WalkUnderWay::begin();
-    walk()
-}
-
-struct WalkUnderWay(());
-
-impl WalkUnderWay {
-    fn begin() -> Self {
-        due().walks += 1;
-        WALKS.set(true);
-        Self(())
-    }
-}
-
-impl Drop for WalkUnderWay {
-    fn drop(&mut self) {
+    due().walks += 1;
+    WALKS.set(true);
+    let _after = OnDrop(|| {
         WALKS.set(false);
         due().walk_ended();
         WAKE.notify_all();
-    }
+    });
+    walk()
 }
 
 /// Takes the signs of collections. Returns true if one has to be delivered.

@@ -14,7 +14,7 @@ use crate::records::calls::{Step, Tracked};
 use crate::records::in_flight::Passage;
 use crate::records::thread::Thread;
 use crate::records::{phase, registry};
-use crate::sync::bounded_wait::{BoundedWait, Delivering};
+use crate::sync::bounded_wait::{self, BoundedWait};
 use jvm::internals;
 use jvm::lock::{Condition, Lock};
 use jvm::platform::membarrier;
@@ -150,7 +150,6 @@ pub fn disable_gc() {
 pub struct NoGc(());
 
 impl NoGc {
-    /// Does the same as [`disable_gc`].
     pub fn begin() -> Self {
         disable_gc();
         Self(())
@@ -199,8 +198,11 @@ impl Closed {
 /// Runs `call`, which calls an agent's handler, and records the call if the current thread has closed the
 /// gate.
 pub fn call_agent(call: impl FnOnce()) {
-    let _delivering = (CLOSED_BY.load(Ordering::Relaxed) == os_thread()).then(Delivering::begin);
-    call();
+    if CLOSED_BY.load(Ordering::Relaxed) == os_thread() {
+        bounded_wait::while_delivering(call);
+    } else {
+        call();
+    }
 }
 
 impl Drop for Closed {

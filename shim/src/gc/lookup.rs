@@ -10,6 +10,7 @@ use crate::records::{phase, registry};
 use crate::sync::tagging;
 use crate::{classes, threads};
 use jni_sys::{jint, jlong, jobject};
+use jvm::boundary::OnDrop;
 use jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use jvm::lock::{Lock, Memo};
 use jvm::platform::cpu_clock;
@@ -224,26 +225,13 @@ impl Others {
     }
 }
 
-/// The right to create a table, which one thread has at a time.
-struct Turn(());
-
-static BEING_MADE: AtomicBool = AtomicBool::new(false);
-
-impl Turn {
-    fn take() -> Option<Self> {
-        (!BEING_MADE.swap(true, Ordering::Acquire)).then(|| Self(()))
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        BEING_MADE.store(false, Ordering::Release);
-    }
-}
-
 /// Creates the table, unless another thread is doing so.
 fn make_table(jni: Jni) -> Option<Arc<Table>> {
-    let _turn = Turn::take()?;
+    static IS_BEING_MADE: AtomicBool = AtomicBool::new(false);
+    if IS_BEING_MADE.swap(true, Ordering::Acquire) {
+        return None;
+    }
+    let _after = OnDrop(|| IS_BEING_MADE.store(false, Ordering::Release));
     let table = match Table::new(jni) {
         Ok(table) => Arc::new(table),
         Err(error) => {

@@ -6,6 +6,7 @@ use crate::records::agents::{self, Agent};
 use crate::records::phase::{self, Phase};
 use crate::{table, threads};
 use jni_sys::{JNI_ERR, JNI_EVERSION, JNIEnv, jint};
+use jvm::boundary::OnDrop;
 use jvm::lock::Lock;
 use jvm::platform::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
 use jvmpi_settings::AgentOptions;
@@ -38,23 +39,15 @@ thread_local! {
     static BEGINNING: Cell<Option<&'static Agent>> = const { Cell::new(None) };
 }
 
-/// A guard for the time during which an agent's JVM_OnLoad runs.
-pub struct Beginning;
-
-impl Beginning {
-    pub fn new(agent: &'static Agent) -> Self {
-        BEGINNING.set(Some(agent));
-        agent.set_beginning(true);
-        Self
-    }
-}
-
-impl Drop for Beginning {
-    fn drop(&mut self) {
-        if let Some(agent) = BEGINNING.take() {
-            agent.set_beginning(false);
-        }
-    }
+/// Runs `call`, the call of the agent's JVM_OnLoad.
+pub fn while_beginning<R>(agent: &'static Agent, call: impl FnOnce() -> R) -> R {
+    BEGINNING.set(Some(agent));
+    agent.set_beginning(true);
+    let _after = OnDrop(|| {
+        BEGINNING.set(None);
+        agent.set_beginning(false);
+    });
+    call()
 }
 
 /// Returns the agent of this library, and registers it if needed. Returns `None` if there are already `MAX_AGENTS`.

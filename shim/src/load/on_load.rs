@@ -1,6 +1,6 @@
 //! Loads the agents that the shim itself is responsible for, and calls their `JVM_OnLoad`.
 
-use super::get_env::{self, Beginning, claim, expect};
+use super::get_env::{self, claim, expect, while_beginning};
 use super::library::{self, AgentLibrary, Instead, LibraryError};
 use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
@@ -143,11 +143,11 @@ pub fn begin(Pending { library, options }: Pending) -> Result<&'static Agent, St
     let agent = library_of(library.on_load as usize).and_then(claim).ok_or_else(|| {
         format!("cannot load {path}: there are already {} agents, the maximum", agents::MAX_AGENTS)
     })?;
-    let _beginning = Beginning::new(agent);
     // The agent may keep and change the string, so it is leaked.
     let options = options.map_or(ptr::null_mut(), CString::into_raw);
     // SAFETY: the specification has the VM call an agent with these arguments.
-    let result = unsafe { (library.on_load)(jvm::get().vm(), options, ptr::null_mut()) };
+    let call = || unsafe { (library.on_load)(jvm::get().vm(), options, ptr::null_mut()) };
+    let result = while_beginning(agent, call);
     if result == JNI_OK {
         Ok(agent)
     } else {

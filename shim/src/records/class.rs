@@ -4,6 +4,7 @@ use super::announced::Announced;
 use super::layout::Layout;
 use super::tracker;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
+use jvm::boundary::OnDrop;
 use jvm::lock::Lock;
 use jvm::types::{JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PREPARED};
 use jvm::{Jni, Result, WeakRef};
@@ -113,7 +114,6 @@ impl Class {
         }
     }
 
-    /// Returns the class's ID.
     pub fn id(&self) -> jobjectID {
         self.id
     }
@@ -128,12 +128,10 @@ impl Class {
         *self.with_slashes == *tracker::NAME
     }
 
-    /// Returns the kind of the class's objects.
     pub fn instances(&self) -> &Instances {
         &self.instances
     }
 
-    /// Returns true if the class's objects are arrays.
     pub fn is_array(&self) -> bool {
         matches!(self.instances, Instances::References(_) | Instances::Primitives(_))
     }
@@ -218,7 +216,6 @@ impl Class {
         self.all_numbers.lock().push(numbers);
     }
 
-    /// Takes the numbers of its methods.
     pub fn take_numbers(&self) -> Vec<Range<usize>> {
         std::mem::take(&mut self.all_numbers.lock())
     }
@@ -281,8 +278,9 @@ impl Loaded {
         if std::mem::replace(&mut self.0.lock().is_linking, true) {
             return;
         }
-        let linking = Linking(self);
-        while let Some(class) = linking.next() {
+        let _after = OnDrop(|| self.0.lock().is_linking = false);
+        let next = || self.0.lock().to_link.pop();
+        while let Some(class) = next() {
             if !link(&class) {
                 self.add(class, &is_over);
             }
@@ -311,21 +309,6 @@ impl Loaded {
     /// Takes all waiting classes.
     pub fn take(&self) -> Vec<Arc<Class>> {
         std::mem::take(&mut self.0.lock().waiting)
-    }
-}
-
-/// The thread links its loaded classes until this is dropped.
-struct Linking<'a>(&'a Loaded);
-
-impl Linking<'_> {
-    fn next(&self) -> Option<Arc<Class>> {
-        self.0.0.lock().to_link.pop()
-    }
-}
-
-impl Drop for Linking<'_> {
-    fn drop(&mut self) {
-        self.0.0.lock().is_linking = false;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::calls::{OpenCalls, Step, Tracked};
 use jni_sys::jobject;
+use jvm::boundary::OnDrop;
 use jvm::platform::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use jvmpi_sys::jobjectID;
 
@@ -59,7 +60,6 @@ impl Reporter {
 }
 
 impl InFlight {
-    /// Begins an event.
     #[inline]
     pub fn enter(&self) -> Passage<'_> {
         let outer = self.events.load(Ordering::Relaxed);
@@ -101,7 +101,7 @@ impl InFlight {
     fn reported<R>(&self, report: Reporter, event: impl FnOnce() -> R) -> R {
         let outer = self.events.load(Ordering::Relaxed);
         self.events.store(outer & COUNT | report.bits(), Ordering::Release);
-        let _reported = Reported { in_flight: self, outer };
+        let _after = OnDrop(|| self.events.store(outer, Ordering::Release));
         event()
     }
 
@@ -114,19 +114,6 @@ impl InFlight {
             2 => Reporter::Constructors,
             kind => Reporter::Frames((kind - Reporter::FRAMES) as usize),
         }
-    }
-}
-
-/// While this exists, rewritten code reports the events.
-struct Reported<'a> {
-    in_flight: &'a InFlight,
-    /// The previous value.
-    outer: u64,
-}
-
-impl Drop for Reported<'_> {
-    fn drop(&mut self) {
-        self.in_flight.events.store(self.outer, Ordering::Release);
     }
 }
 
@@ -155,9 +142,8 @@ pub struct CurrentObject {
 impl CurrentObject {
     /// Runs `event` with the object as its current object. The object lives until `event` returns.
     pub fn with<R>(&self, id: jobjectID, object: jobject, event: impl FnOnce() -> R) -> R {
-        let (outer_id, outer_object) =
-            (self.id.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
-        let _outer = Outer { current_object: self, id: outer_id, object: outer_object };
+        let outer = (self.id.load(Ordering::Relaxed), self.object.load(Ordering::Relaxed));
+        let _after = OnDrop(|| self.set(outer.0, outer.1));
         self.set(id, object);
         event()
     }
@@ -172,19 +158,6 @@ impl CurrentObject {
     /// Returns the object if the ID is that of the current object.
     pub fn object(&self, id: jobjectID) -> Option<jobject> {
         (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
-    }
-}
-
-/// Restores the current object of the outer event when it is dropped.
-struct Outer<'a> {
-    current_object: &'a CurrentObject,
-    id: jobjectID,
-    object: jobject,
-}
-
-impl Drop for Outer<'_> {
-    fn drop(&mut self) {
-        self.current_object.set(self.id, self.object);
     }
 }
 

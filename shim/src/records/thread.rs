@@ -14,6 +14,7 @@ use super::virtual_thread::{self, Consumed, Transition, VirtualThread};
 use super::waits::{JniMonitors, Waits};
 use jni_sys::{JNIEnv, jint};
 use jvm::GlobalRef;
+use jvm::boundary::OnDrop;
 use jvm::lock::Lock;
 use jvm::platform::sync::atomic::{
     AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering,
@@ -170,7 +171,6 @@ impl Thread {
         !self.consumed.is_running() || self.vm_env().is_null()
     }
 
-    /// Returns true for a virtual thread.
     pub fn is_virtual(&self) -> bool {
         self.as_virtual.is_some()
     }
@@ -346,15 +346,6 @@ impl OwnWork {
     /// Returns true if the objects that the thread allocates now need no IDs.
     pub fn needs_no_ids(&self) -> bool {
         self.needs_no_ids.load(Ordering::Relaxed)
-    }
-}
-
-/// Calls the function when it is dropped, also by a panic.
-pub struct OnDrop<F: FnMut()>(pub F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
     }
 }
 

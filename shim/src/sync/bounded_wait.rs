@@ -8,6 +8,7 @@
 //! event comes although a handler that was called before it has not returned. Waits for announcements are longer, because
 //! few agents are prepared for that; and a thread that prepares one for so long is replaced by the one that waits.
 
+use jvm::boundary::OnDrop;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use jvm::platform::sync::sleep;
 use std::time::Duration;
@@ -23,20 +24,12 @@ pub fn count_step() {
 /// True while the thread that delivers a collection is in an agent's handler.
 static DELIVERS: AtomicBool = AtomicBool::new(false);
 
-/// The thread that delivers a collection is in an agent's handler. Only there it may need a lock that other threads hold.
-pub struct Delivering(());
-
-impl Delivering {
-    pub fn begin() -> Self {
-        DELIVERS.store(true, Ordering::SeqCst);
-        Self(())
-    }
-}
-
-impl Drop for Delivering {
-    fn drop(&mut self) {
-        DELIVERS.store(false, Ordering::SeqCst);
-    }
+/// Runs `call`, an agent's handler on the thread that delivers a collection. Only there that thread may need a lock that
+/// other threads hold.
+pub fn while_delivering(call: impl FnOnce()) {
+    DELIVERS.store(true, Ordering::SeqCst);
+    let _after = OnDrop(|| DELIVERS.store(false, Ordering::SeqCst));
+    call();
 }
 
 /// The number of checks in a row without a step after which a wait ends. A busy machine slows them down too. They take
@@ -75,7 +68,6 @@ impl BoundedWait {
         std::mem::replace(&mut self.pause, next)
     }
 
-    /// Pauses before the next check.
     pub fn sleep(&mut self) {
         sleep(self.pause());
     }
