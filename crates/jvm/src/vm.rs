@@ -56,7 +56,7 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     if let Some(jvm) = JVM.get() {
         return Ok(jvm);
     }
-    // The environment for classes is created last: `crate::gc::collections` relies on this.
+    // The environment for classes is created last: `gc::deaths` of the shim relies on this.
     // SAFETY: as the caller promises.
     let new_environment = || unsafe { environment(vm) };
     let reader_env = new_environment()?;
@@ -108,7 +108,6 @@ unsafe fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
 }
 
 impl Jvm {
-    /// Returns the VM's C pointer.
     pub fn vm(&self) -> *mut JavaVM {
         self.vm
     }

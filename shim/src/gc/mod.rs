@@ -1,7 +1,6 @@
-//! The GC events: the gate, the queue of dead objects, arenas; also the walks through the heap that look up objects.
+//! The state of collections: the gate, the queue of dead objects, arenas; also the walks through the heap that look up objects.
 
 pub mod arenas;
-pub mod collections;
 pub mod deaths;
 pub mod gate;
 pub mod heap_walk;

@@ -3,15 +3,14 @@
 //! has an agent for METHOD events. [`internals::log_results`](jvm::internals::log_results) reports the results.
 
 use crate::dumps::object_dump;
-use crate::gc::collections;
-use crate::translate::{monitors, receivers, subscriptions};
+use crate::translate::{collection, monitors, receivers, subscriptions};
 use crate::{classes, table, threads};
 use jvm::Jni;
 
 /// Looks them up. The VM is ready to run Java code, and the program has not begun.
 pub fn run(jni: Jni) {
     table::threads::prepare_to_suspend();
-    collections::moves_only_in_pauses();
+    collection::moves_only_in_pauses();
     monitors::holds_lock_function();
     // This defines the Tracker too, which the next test needs.
     subscriptions::report_parking(jni);

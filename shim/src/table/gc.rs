@@ -1,6 +1,6 @@
 //! DisableGC, EnableGC and RunGC.
 
-use crate::gc::{collections, deaths, gate, lookup};
+use crate::gc::{deaths, gate, lookup};
 use crate::records::agents::Agent;
 use crate::records::phase;
 use crate::threads;
@@ -21,7 +21,7 @@ pub fn run(_: &Agent) {
         return;
     }
     let Some((jni, thread)) = threads::current_attached() else { return };
-    if let Err(error) = collections::run(jni, &thread, collection::play) {
+    if let Err(error) = collection::run(jni, &thread) {
         log::debug!("RunGC failed: {error}");
     }
 }

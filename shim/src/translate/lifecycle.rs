@@ -6,7 +6,7 @@ use super::{
 };
 use crate::classes as class_records;
 use crate::classes::{Linking, method_numbers, methods};
-use crate::gc::{arenas, collections, gate};
+use crate::gc::{arenas, gate};
 use crate::records::agents::{self, Agent};
 use crate::records::phase::{self, Phase};
 use crate::records::thread as thread_records;
@@ -32,7 +32,7 @@ pub fn go_live(jni: Jni, agents: &'static [Agent]) {
     let thread = threads::started(jni);
     let _ = announce::SEND_DEFERRED.set(entries::send_held);
     if phase::advance(Phase::Replaying) {
-        collections::start(jni, collection::play);
+        collection::start(jni);
         if blocking::parking_is_reported() {
             subscriptions::report_parking(jni);
         }
@@ -104,7 +104,7 @@ fn shut_down(jni: Jni) {
         classes::announce_all(jni, agent, &thread, ClassFor::ShutDown);
     }
     // Agents hold their locks from GC_START to GC_FINISH.
-    if !collections::between(|| phase::advance(Phase::ShuttingDown)) {
+    if !collection::between(|| phase::advance(Phase::ShuttingDown)) {
         return;
     }
     gate::let_pass();
@@ -120,7 +120,7 @@ fn shut_down(jni: Jni) {
     }
     // No event that another thread has requested arrives later.
     gate::let_pass();
-    collections::end();
+    collection::end();
 }
 
 pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
@@ -135,7 +135,6 @@ pub unsafe extern "system" fn data_dump_request(_: *mut jvmtiEnv) {
     });
 }
 
-/// Sends DATA_RESET_REQUEST to the agents.
 pub fn request_reset() {
     if let Some((jni, thread)) = threads::current_attached() {
         announce::send_to_all(jni, &thread, JVMPI_EVENT_DATA_RESET_REQUEST, ());
