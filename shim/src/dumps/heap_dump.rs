@@ -182,7 +182,6 @@ fn known_classes(jni: Jni, prepare: impl Fn(Jni, jclass)) -> jvm::Result<Known> 
     Ok(known)
 }
 
-/// Links a class that has objects.
 fn link_met(jni: Jni, class: Id) -> Result<(), String> {
     let class = classes::by_id(ptr::without_provenance_mut(class)).ok_or("a class is gone")?;
     jni.frame(8, |jni| {
@@ -203,7 +202,7 @@ fn stacks(
         let is_current = thread.env() == current.env();
         let stack = Stack {
             thread: thread.env().addr(),
-            number: Some(i),
+            number: i,
             is_allocating: all_have_ids && !is_current && thread.in_flight.is_any(),
             hidden_frames: if is_current { hidden_frames as jint } else { 0 },
         };

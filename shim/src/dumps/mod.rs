@@ -5,7 +5,6 @@ mod layouts;
 mod locked;
 pub mod monitor_dump;
 pub mod object_dump;
-mod record;
 mod stacks;
 mod walk;
 

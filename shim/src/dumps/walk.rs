@@ -80,8 +80,8 @@ struct Entry {
 pub struct Stack {
     /// The thread's environment.
     pub thread: Id,
-    /// The index in the list of traces; None for a thread whose trace is left out.
-    pub number: Option<usize>,
+    /// The index of the thread in the list of those with a trace.
+    pub number: usize,
     /// True if the thread may have created an object that has no ID yet.
     pub is_allocating: bool,
     /// The number of innermost frames that are left out.
@@ -358,13 +358,12 @@ impl<'a> Walk<'a> {
         let place = self.writer.root(record(object, frame))?;
         let depth = local.depth.map(|depth| depth - stack.hidden_frames);
         let depth = depth.and_then(|depth| usize::try_from(depth).ok());
-        if let (Some(place), Some(stack), Some(depth)) = (place, stack.number, depth) {
-            self.in_frames.push(InFrame { place, stack, depth });
+        if let Some((place, depth)) = place.zip(depth) {
+            self.in_frames.push(InFrame { place, stack: stack.number, depth });
         }
         Ok(())
     }
 
-    /// Begins the record of an object.
     fn begin(&mut self, id: Id, class: Id) -> Result<(), Failure> {
         if class == self.class_of_classes || self.around.held == Some(id) {
             return Ok(());
@@ -503,7 +502,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the ID in a raw tag.
 #[inline]
 fn id_in(tag: i64) -> Id {
     Tag::from_raw(tag).id().addr()
