@@ -60,7 +60,6 @@ impl<'a> Delivery<'a> {
         reaches.then(|| Self { thread, event_type, agents, _passage: passage })
     }
 
-    /// Returns the agents that get the event.
     pub fn agents(&self) -> AgentSet {
         self.agents
     }
@@ -82,22 +81,12 @@ impl<'a> Delivery<'a> {
     /// event have been announced before.
     #[inline]
     pub fn send<A: EventBody>(&self, agent: &Agent, body: A) -> A {
-        self.send_as(agent, self.thread.env(), body)
+        self.send_as(agent, self.thread.env(), self.event_type, body)
     }
 
-    /// Does the same as [`send`](Self::send), with `env_id` as the event's thread.
+    /// Does the same as [`send`](Self::send), with another thread in the event, or with the flag of a requested event.
     #[inline]
-    pub fn send_as<A: EventBody>(&self, agent: &Agent, env_id: *mut JNIEnv, body: A) -> A {
-        self.send_typed(agent, env_id, self.event_type, body)
-    }
-
-    /// Does the same as [`send`](Self::send), with the flag of a requested event.
-    pub fn send_as_requested<A: EventBody>(&self, agent: &Agent, body: A) -> A {
-        self.send_typed(agent, self.thread.env(), self.event_type | JVMPI_REQUESTED_EVENT, body)
-    }
-
-    #[inline]
-    fn send_typed<A: EventBody>(
+    pub fn send_as<A: EventBody>(
         &self,
         agent: &Agent,
         env_id: *mut JNIEnv,

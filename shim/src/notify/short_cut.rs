@@ -42,7 +42,6 @@ pub fn with<R>(
 }
 
 impl ShortCut<'_> {
-    /// Returns the only agent that gets entries.
     pub fn agent(&self) -> Option<&'static Agent> {
         self.thread.short_cut.agent()
     }
@@ -62,7 +61,6 @@ impl ShortCut<'_> {
         announced_methods::get(number as u32 as usize)
     }
 
-    /// Sends an event.
     #[inline]
     pub fn send<A: EventBody>(&self, handler: Handler, event_type: jint, body: A) {
         call(handler, self.thread.env(), event_type, body);

@@ -211,7 +211,8 @@ fn send_class(
                 thread(jni, agent, current, loader);
             }
             if sending.call() {
-                delivery.send_as(agent, loader.as_deref().unwrap_or(current).env(), u);
+                let named = loader.as_deref().unwrap_or(current);
+                delivery.send_as(agent, named.env(), TYPE, u);
             }
         }
         ClassFor::Dump => {
@@ -337,11 +338,8 @@ fn define_object(
             // Another thread sends it.
             return Ok(true);
         }
-        if allocations::are_sampled() {
-            delivery.send_as_requested(agent, u);
-        } else {
-            delivery.send(agent, u);
-        }
+        let flag = if allocations::are_sampled() { JVMPI_REQUESTED_EVENT } else { 0 };
+        delivery.send_as(agent, current.env(), JVMPI_EVENT_OBJECT_ALLOC | flag, u);
         tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
     })
 }
