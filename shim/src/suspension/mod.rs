@@ -51,21 +51,12 @@ pub fn prepare() -> bool {
     sampling::prepare()
 }
 
-/// Suspends a thread for the agent. Returns true if it is suspended now, even if it was before.
+/// Suspends threads for the agent. After that they execute no more Java code. All of them take their traces before the
+/// first is suspended.
 ///
-/// After that the thread executes no more Java code. Returns false for the current thread and for a thread that has
-/// ended.
-pub fn suspend(agent: &Agent, thread: &Arc<Thread>) -> bool {
-    let _lock = vm_locks::for_suspending();
-    let _suspending = respecting_suspended();
-    request_trace(agent, thread);
-    sampling::await_handler(thread);
-    stop(agent, thread)
-}
-
-/// Suspends several threads. `result` gets for each, even for None, the value that [`suspend`] would have returned. All
-/// threads take their traces before the first is suspended.
-pub fn suspend_all(
+/// `result` gets for each, even for None, true if it is suspended now, even if it was before. It gets false for the
+/// current thread and for a thread that has ended.
+pub fn suspend(
     agent: &Agent,
     threads: impl Iterator<Item = Option<Arc<Thread>>> + Clone,
     mut result: impl FnMut(usize, bool),
@@ -146,7 +137,6 @@ fn suspend_by_jvmti(thread: &Thread) -> u32 {
     if by_others || result.is_ok() { SUSPENDED } else { RUNNING }
 }
 
-/// Calls JVMTI's ResumeThread.
 fn resume_by_jvmti(thread: jthread) {
     if let Err(error) = jvm::get().jvmti.resume(thread) {
         log::debug!("ResumeThread of JVMTI failed: {error}");

@@ -13,7 +13,7 @@ use jvm::platform::os_priority;
 use jvmpi_sys::{JVMPI_MAXIMUM_PRIORITY, JVMPI_MINIMUM_PRIORITY};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
-use std::{ptr, slice};
+use std::{iter, ptr, slice};
 
 /// Returns the CPU time of the current thread in nanoseconds, or elapsed time if the agent's settings say so.
 pub fn current_cpu_time(agent: &Agent) -> jlong {
@@ -30,9 +30,7 @@ fn other(env: *mut JNIEnv) -> Option<Arc<Thread>> {
 
 pub fn suspend(agent: &Agent, env: *mut JNIEnv) {
     prepare_to_suspend();
-    if let Some(thread) = other(env) {
-        suspension::suspend(agent, &thread);
-    }
+    suspension::suspend(agent, iter::once(other(env)), |_, _| ());
 }
 
 /// Prepares the shim for the first suspension by an agent.
@@ -75,7 +73,7 @@ pub unsafe fn suspend_list(agent: &Agent, count: jint, envs: *mut *mut JNIEnv, r
     let Some((envs, results)) = (unsafe { lists(count, envs, results) }) else { return };
     prepare_to_suspend();
     let threads = envs.iter().map(|env| other(*env));
-    suspension::suspend_all(agent, threads, |i, done| results[i] = list_result(done));
+    suspension::suspend(agent, threads, |i, done| results[i] = list_result(done));
 }
 
 /// # Safety

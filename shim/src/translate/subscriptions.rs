@@ -308,29 +308,21 @@ fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<Updated> {
 
 fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
     let jvm = jvm::get();
-    match event {
+    let switched = match event {
         JVMTI_EVENT_SAMPLED_OBJECT_ALLOC => allocations::switch_sampling(on),
         JVMTI_EVENT_CLASS_FILE_LOAD_HOOK => {
             let result = jvm.reader_env.set_notification(event, on);
             jvm.class_env.set_notification(event, on).and(result)
         }
-        JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => {
-            let stopped = jvm.jvmti.set_notification(event, false);
-            contention::forget_waiting(jni);
-            stopped
-        }
-        JVMTI_EVENT_COMPILED_METHOD_UNLOAD if !on => {
-            let stopped = jvm.jvmti.set_notification(event, false);
-            compiled::forget_all();
-            stopped
-        }
-        JVMTI_EVENT_MONITOR_WAIT if !on => {
-            let stopped = jvm.jvmti.set_notification(event, false);
-            waits::WAITS.end();
-            stopped
-        }
         _ => jvm.jvmti.set_notification(event, on),
+    };
+    match event {
+        JVMTI_EVENT_MONITOR_CONTENDED_ENTER if !on => contention::forget_waiting(jni),
+        JVMTI_EVENT_COMPILED_METHOD_UNLOAD if !on => compiled::forget_all(),
+        JVMTI_EVENT_MONITOR_WAIT if !on => waits::WAITS.end(),
+        _ => {}
     }
+    switched
 }
 
 /// Switches the reports of rewritten code to those that agents want.
