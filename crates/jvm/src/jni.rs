@@ -116,7 +116,6 @@ impl Jni {
         let _ = jni!(self, ExceptionCheck);
     }
 
-    /// Returns true if an exception is pending.
     pub fn is_throwing(self) -> bool {
         jni!(self, ExceptionCheck)
     }
@@ -146,7 +145,6 @@ impl Jni {
         original!(self, NewGlobalRef, object)
     }
 
-    /// Deletes a reference from [`Self::new_global`].
     pub(crate) fn delete_global(self, reference: jobject) {
         original!(self, DeleteGlobalRef, reference);
     }
@@ -156,7 +154,6 @@ impl Jni {
         original!(self, NewWeakGlobalRef, object)
     }
 
-    /// Deletes a reference from [`Self::new_weak`].
     pub(crate) fn delete_weak(self, reference: jweak) {
         original!(self, DeleteWeakGlobalRef, reference);
     }
@@ -166,7 +163,6 @@ impl Jni {
         jni!(self, NewLocalRef, object)
     }
 
-    /// Deletes a local reference.
     pub fn delete_local(self, reference: jobject) {
         jni!(self, DeleteLocalRef, reference);
     }
@@ -183,7 +179,6 @@ impl Jni {
         self.unless_thrown(class)
     }
 
-    /// Returns the class of an object.
     pub fn class_of(self, object: jobject) -> jclass {
         jni!(self, GetObjectClass, object)
     }
@@ -206,7 +201,6 @@ impl Jni {
             && !self.clear_exception()
     }
 
-    /// Returns the length of an array.
     pub fn array_length(self, array: jobject) -> jint {
         jni!(self, GetArrayLength, array)
     }
@@ -257,22 +251,18 @@ impl Jni {
         self.unless_thrown(field).map(FieldId)
     }
 
-    /// Sets a static `boolean` field.
     pub fn set_static_boolean(self, class: jclass, field: FieldId, value: bool) {
         jni!(self, SetStaticBooleanField, class, field.0, value);
     }
 
-    /// Returns the value of a `long` field.
     pub fn long_field(self, object: jobject, field: FieldId) -> i64 {
         jni!(self, GetLongField, object, field.0)
     }
 
-    /// Returns the value of an `int` field.
     pub fn int_field(self, object: jobject, field: FieldId) -> jint {
         jni!(self, GetIntField, object, field.0)
     }
 
-    /// Returns the value of a reference field.
     pub fn object_field(self, object: jobject, field: FieldId) -> jobject {
         jni!(self, GetObjectField, object, field.0)
     }
@@ -282,22 +272,18 @@ impl Jni {
         jni!(self, SetObjectField, object, field.0, value);
     }
 
-    /// Sets an `int` field.
     pub fn set_int_field(self, object: jobject, field: FieldId, value: jint) {
         jni!(self, SetIntField, object, field.0, value);
     }
 
-    /// Sets a `long` field.
     pub(crate) fn set_long_field(self, object: jobject, field: FieldId, value: i64) {
         jni!(self, SetLongField, object, field.0, value);
     }
 
-    /// Returns the value of a static `int` field.
     pub fn static_int_field(self, class: jclass, field: FieldId) -> jint {
         jni!(self, GetStaticIntField, class, field.0)
     }
 
-    /// Returns the value of a static reference field.
     pub(crate) fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
         jni!(self, GetStaticObjectField, class, field.0)
     }
@@ -403,7 +389,6 @@ impl Jni {
         jni!(self, IsAssignableFrom, class, other)
     }
 
-    /// Returns true if the object is an instance of the class.
     pub fn instance_of(self, object: jobject, class: jclass) -> bool {
         jni!(self, IsInstanceOf, object, class)
     }

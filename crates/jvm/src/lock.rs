@@ -223,7 +223,6 @@ impl<K: Copy + Eq + Hash, V> Map<K, V> {
         self.0.remove_if(&key, |_, value| is_it(value)).map(|(_, value)| value)
     }
 
-    /// Removes and returns all values.
     pub fn take_all(&self) -> Vec<V> {
         self.keys().into_iter().filter_map(|key| self.remove(key)).collect()
     }

@@ -12,7 +12,6 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 impl Jni {
-    /// Returns true if the `java.lang.Thread` is a virtual thread.
     pub fn is_virtual(self, thread: jobject) -> bool {
         const SINCE: u32 = 21;
         super::get().feature_version() >= SINCE && {
@@ -116,7 +115,6 @@ impl VirtualThreads {
         Some(Self { class, carrier })
     }
 
-    /// Returns the class.
     pub fn class(&self) -> jclass {
         self.class.get()
     }

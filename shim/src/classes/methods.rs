@@ -113,7 +113,6 @@ pub fn find_out(jni: Jni, method: jmethodID) -> Option<Arc<Method>> {
     Some(new)
 }
 
-/// Returns the `access_flags` of a method.
 fn modifiers(method: jmethodID) -> u16 {
     jvm::get().jvmti.method_modifiers(method).unwrap_or(0) as u16
 }
@@ -132,7 +131,6 @@ pub fn known(method: jmethodID) -> Option<Arc<Method>> {
     BY_ID.get(method.addr())
 }
 
-/// Returns the number of methods that have records.
 pub fn count() -> usize {
     BY_ID.keys().len()
 }

@@ -216,7 +216,6 @@ pub fn by_id(id: jobjectID) -> Option<Arc<Class>> {
     BY_ID.get(id.addr())
 }
 
-/// Returns the number of classes that have records.
 pub fn count() -> usize {
     BY_ID.keys().len()
 }

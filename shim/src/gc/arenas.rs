@@ -29,7 +29,6 @@ fn model() -> Arenas {
     jvmpi_settings::get().arenas
 }
 
-/// Returns the arenas that exist now.
 pub fn all() -> impl Iterator<Item = jint> {
     let second = match model() {
         Arenas::Single => None,
@@ -56,7 +55,6 @@ pub fn announced(arena: jint) -> &'static Announced {
     &ANNOUNCED[if arena == FIRST { 0 } else { 1 + arena as usize % 2 }]
 }
 
-/// Returns the arena of new objects.
 pub fn of_new_objects() -> jint {
     match model() {
         Arenas::Single | Arenas::Generational => FIRST,

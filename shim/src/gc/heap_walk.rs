@@ -158,7 +158,6 @@ impl Stopped {
         Ok(stopped)
     }
 
-    /// Walks through the heap while the threads are suspended.
     pub fn walk_from_roots<V: Visitor>(&self, visitor: &mut V) -> jvm::Result<()> {
         walk(Some(self), jvm::get().jvmti, visitor)
     }

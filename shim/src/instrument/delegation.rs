@@ -23,7 +23,6 @@ use jvmpi_classfile::{ClassFile, Editor, Kind, Method};
 use std::collections::HashMap;
 use std::ffi::CStr;
 
-/// Returns true if the class is a class loader.
 pub fn is_loader(jni: Jni, class: jclass) -> bool {
     static LOADER: Memo<Option<GlobalRef>> = Memo::new();
     let loader = LOADER.get_or_find(|| {

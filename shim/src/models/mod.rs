@@ -33,7 +33,6 @@ fn new_monitor() -> usize {
     raw_monitors::create(c"model").addr()
 }
 
-/// Returns the raw monitor of a handle.
 fn monitor(handle: usize) -> RawMonitor {
     raw_monitors::get(ptr::without_provenance_mut(handle)).expect("it was created")
 }

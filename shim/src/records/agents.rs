@@ -42,12 +42,10 @@ pub struct Agent {
 pub struct AgentSet(u8);
 
 impl AgentSet {
-    /// Returns true if the agent is in the set.
     pub fn includes(self, agent: &Agent) -> bool {
         self.0 & Self::bit(agent) != 0
     }
 
-    /// Returns the set of this one agent.
     pub fn of(agent: &Agent) -> Self {
         Self(Self::bit(agent))
     }
@@ -67,12 +65,10 @@ impl AgentSet {
         Self(bits)
     }
 
-    /// Adds an agent.
     pub fn add(&mut self, agent: &Agent) {
         self.0 |= Self::bit(agent);
     }
 
-    /// Keeps the agents for which `keep` returns true.
     pub fn retain(&mut self, mut keep: impl FnMut(&'static Agent) -> bool) {
         for agent in self.iter() {
             if !keep(agent) {
@@ -232,7 +228,6 @@ impl Agent {
         self.beginning.load(Ordering::Relaxed)
     }
 
-    /// Returns the path of the agent's library.
     pub fn path(&self) -> &Path {
         self.library.get().map_or(Path::new(""), |library| &library.path)
     }
@@ -256,7 +251,6 @@ pub fn expect_exits(follow: bool) {
     phase::end_epoch();
 }
 
-/// Returns all registered agents.
 pub fn all() -> &'static [Agent] {
     &AGENTS[..COUNT.load(Ordering::Acquire)]
 }

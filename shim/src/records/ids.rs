@@ -58,7 +58,6 @@ impl Kind {
     }
 }
 
-/// Returns the value of a tag.
 pub const fn value(tag: i64) -> i64 {
     tag & VALUE
 }
@@ -84,12 +83,10 @@ impl Tag {
         Self(Kind::Object.tag(id))
     }
 
-    /// Converts a tag from JVMTI.
     pub fn from_raw(tag: i64) -> Self {
         Self(tag)
     }
 
-    /// Returns the tag for JVMTI.
     pub fn raw(self) -> i64 {
         self.0
     }

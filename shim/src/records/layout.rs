@@ -158,7 +158,6 @@ impl Layout {
         self.all_interfaces.values().sum::<usize>() + self.inherited()
     }
 
-    /// Returns the number of fields that its superclasses declare.
     fn inherited(&self) -> usize {
         self.ancestors().map(|ancestor| ancestor.own.len()).sum()
     }

@@ -134,7 +134,6 @@ pub fn all() -> Vec<(usize, jmethodID)> {
     slots.by_method.iter().map(|(address, slot)| (*slot, method(address))).collect()
 }
 
-/// Returns the method with this slot.
 #[inline]
 pub fn at(slot: usize) -> &'static NativeMethod {
     &METHODS[slot % SLOTS]

@@ -24,7 +24,6 @@ impl<T: Default, const CHUNK: usize, const CHUNKS: usize> AppendOnly<T, CHUNK, C
         }
     }
 
-    /// Returns the largest possible number of entries.
     pub const fn capacity(&self) -> usize {
         CHUNK * CHUNKS
     }

@@ -17,7 +17,6 @@ pub struct Pauses {
 impl Pauses {
     pub const NONE: Self = Self { took: Duration::ZERO, until: None, since: None };
 
-    /// Records that a pause begins.
     pub fn begin(&mut self, now: Instant) {
         self.since = Some(now);
     }

@@ -30,7 +30,6 @@ static PHASE: AtomicU8 = AtomicU8::new(Phase::Loading as u8);
 /// The OS thread that sends JVM_SHUT_DOWN, 0 before that.
 static ENDING: AtomicI32 = AtomicI32::new(0);
 
-/// Returns the current stage.
 pub fn now() -> Phase {
     match PHASE.load(Ordering::Acquire) {
         0 => Phase::Loading,
@@ -69,7 +68,6 @@ static EPOCH: AtomicU64 = AtomicU64::new(2);
 /// No epoch: for a thread or method that was never checked.
 pub const NO_EPOCH: u64 = 0;
 
-/// Returns the current epoch.
 #[inline]
 pub fn epoch() -> u64 {
     EPOCH.load(Ordering::Acquire)

@@ -132,7 +132,6 @@ pub fn known_to(agent: &Agent) -> Option<Arc<Thread>> {
     all().into_iter().filter(is_announced).min_by_key(rank)
 }
 
-/// Returns all known live threads.
 pub fn all() -> Vec<Arc<Thread>> {
     BY_ENV.values()
 }

@@ -33,7 +33,6 @@ struct Tracker {
 
 static TRACKER: OnceLock<Tracker> = OnceLock::new();
 
-/// Returns true if the class is defined.
 pub fn is_defined() -> bool {
     TRACKER.get().is_some()
 }
@@ -48,7 +47,6 @@ pub fn instance(jni: Jni) -> Option<jobject> {
     jni.allocate(TRACKER.get()?.class.get())
 }
 
-/// Returns the class.
 pub fn class() -> Option<jclass> {
     TRACKER.get().map(|tracker| tracker.class.get())
 }

@@ -19,7 +19,6 @@ pub static ENTRIES: Era = Era(AtomicU32::new(0));
 pub static WAITS: Era = Era(AtomicU32::new(0));
 
 impl Era {
-    /// Records that the reports are switched off.
     pub fn end(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }

@@ -82,7 +82,6 @@ impl Pool {
         true
     }
 
-    /// Drops all samples that wait.
     pub fn clear(&self) {
         (0..SLOTS).for_each(|slot| self.free(slot));
         self.lost.store(0, Ordering::Relaxed);

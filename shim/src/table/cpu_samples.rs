@@ -15,7 +15,6 @@ use jvmpi_sys::*;
 
 static TABLES: [JVMPI_CpuSampling; MAX_AGENTS] = of_each_agent!(table);
 
-/// Returns the functions for an agent.
 pub fn of(agent: &Agent) -> *const JVMPI_CpuSampling {
     &raw const TABLES[agent.index]
 }

@@ -13,7 +13,6 @@ use jvm::Jni;
 use jvmpi_sys::*;
 use std::ffi::c_void;
 
-/// Returns true if EnableEvent accepts the event.
 fn can_be_enabled(event_type: jint) -> bool {
     EventType::of(event_type).is_some_and(|event| event.enabled)
 }

@@ -65,7 +65,6 @@ impl Room {
         &mut places[..count]
     }
 
-    /// Makes four times as much space.
     fn grow(&mut self) {
         self.0.reserve(4 * self.0.capacity());
     }

@@ -75,7 +75,6 @@ pub fn structure_of(jni: Jni, thread: jobject) -> usize {
     native_threads().map_or(usize::MAX, |n| jni.long_field(thread, n.field) as usize)
 }
 
-/// Returns true if the VM's structures can be found.
 pub fn structures_are_known() -> bool {
     native_threads().is_some()
 }

@@ -51,7 +51,6 @@ pub fn are_all_announced() -> bool {
     agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) && !are_sampled()
 }
 
-/// Returns true if only samples are reported.
 pub fn are_sampled() -> bool {
     interval().is_some()
 }
@@ -165,7 +164,6 @@ pub fn give_back() {
     }
 }
 
-/// Starts or stops the VM's reports.
 pub fn switch_sampling(on: bool) -> jvm::Result<()> {
     let jvmti = jvm::get().jvmti;
     if on {

@@ -92,7 +92,6 @@ pub fn announce_linked(jni: Jni, thread: &Thread) {
     }
 }
 
-/// Sends CLASS_LOAD to all agents that have enabled it.
 fn define(jni: Jni, class: jclass) {
     if !agents::anyone_wants(JVMPI_EVENT_CLASS_LOAD) {
         // GetClassMethods gives the methods their IDs. Without these, a signal handler cannot walk stacks.

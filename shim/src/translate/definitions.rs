@@ -132,7 +132,6 @@ impl ThreadDefinition {
     }
 }
 
-/// Returns the contents of ARENA_NEW.
 pub fn arena(arena: jint) -> JVMPI_Event_new_arena {
     JVMPI_Event_new_arena { arena_id: arena, arena_name: arenas::name(arena).as_ptr().cast_mut() }
 }

@@ -30,7 +30,6 @@ macro_rules! replaces {
 }
 pub(super) use replaces;
 
-/// Returns the original JNI functions.
 pub fn originals() -> &'static Functions {
     jni_table::originals().expect("the functions were replaced")
 }

@@ -133,7 +133,6 @@ natives! {
     fn enter_constructor(number: jint) => entries::entered;
     /// A method is entered. The receiver is NULL for a static method.
     fn enter_with(number: jint, receiver: jobject) => methods::entered_with;
-    /// A method is left.
     fn exit(number: jint) -> methods::exited;
     /// A method, which may be a constructor, has caught an exception.
     fn caught(exception: jobject, number: jint, constructs: jboolean) -> methods::caught;
@@ -145,10 +144,8 @@ natives! {
     /// A branch that compares references begins.
     fn same(one: jobject, other: jobject, condition: jint, offset: jint, method: jint)
         => instructions::same;
-    /// A `tableswitch` begins.
     fn tableswitch(key: jint, low: jint, high: jint, offset: jint, method: jint)
         => instructions::tableswitch;
-    /// A `lookupswitch` begins.
     fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
         => instructions::lookupswitch;
     /// A virtual thread is about to be mounted or unmounted, or has been.

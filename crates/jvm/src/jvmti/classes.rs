@@ -20,7 +20,6 @@ impl Jvmti {
         Ok(self.array(classes, count))
     }
 
-    /// Returns the `JVMTI_CLASS_STATUS_*` flags.
     pub fn class_status(self, class: jclass) -> Result<jint> {
         let mut status = 0;
         jvmti!(self, GetClassStatus, class, &mut status)?;
@@ -55,7 +54,6 @@ impl Jvmti {
         Ok(self.array(interfaces, count))
     }
 
-    /// Returns the methods that the class declares.
     pub fn class_methods(self, class: jclass) -> Result<Allocated<jmethodID>> {
         let (mut count, mut methods) = (0, ptr::null_mut());
         jvmti!(self, GetClassMethods, class, &mut count, &mut methods)?;

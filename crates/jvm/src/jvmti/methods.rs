@@ -7,7 +7,6 @@ use std::ffi::CString;
 use std::ptr;
 
 impl Jvmti {
-    /// Returns the name and the descriptor of a method.
     pub fn method_name(self, method: jmethodID) -> Result<(CString, CString)> {
         let (mut name, mut signature) = (ptr::null_mut(), ptr::null_mut());
         jvmti!(self, GetMethodName, method, &mut name, &mut signature, ptr::null_mut())?;

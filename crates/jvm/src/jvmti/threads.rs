@@ -98,7 +98,6 @@ impl Jvmti {
         Ok(GroupInfo { name: self.string(info.name), parent: info.parent })
     }
 
-    /// Returns the `JVMTI_THREAD_STATE_*` flags.
     pub fn thread_state(self, thread: jthread) -> Result<jint> {
         let mut state = 0;
         jvmti!(self, GetThreadState, thread, &mut state)?;
@@ -139,7 +138,6 @@ impl Jvmti {
         jvmti!(self, ResumeAllVirtualThreads, except.len() as jint, except.as_ptr())
     }
 
-    /// Returns the CPU time of the thread in nanoseconds.
     pub fn thread_cpu_time(self, thread: jthread) -> Result<jlong> {
         let mut nanos = 0;
         jvmti!(self, GetThreadCpuTime, thread, &mut nanos)?;

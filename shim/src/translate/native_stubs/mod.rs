@@ -36,7 +36,6 @@ pub fn stack_words(parameters: &[Kind]) -> usize {
     words_on_stack(2 + of_kind(false), of_kind(true))
 }
 
-/// Returns the stub of a slot.
 pub fn stub(slot: usize) -> *mut c_void {
     let offset = slot / GROUP * GROUP_SIZE + slot % GROUP * STUB_SIZE;
     (jvmpi_native_stubs as *mut c_void).wrapping_byte_add(offset)
