@@ -13,7 +13,7 @@ use crate::sync::announcements::Replay;
 use crate::threads::{self, Thread};
 use crate::translate::announce::{self, ClassFor};
 use crate::translate::frames::hidden_frames;
-use crate::translate::heap_objects::{self, Unannounced};
+use crate::translate::objects::{self, Unannounced};
 use crate::translate::{allocations, references};
 use crate::{classes, notify};
 use jni_sys::{jclass, jint, jobject};
@@ -71,14 +71,14 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     let (mut walk, suspended) = match walked {
         Ok(walked) => walked,
         Err(reason) => {
-            heap_objects::announce_found(jni, agent, thread, &unannounced);
+            objects::announce_found(jni, agent, thread, &unannounced);
             return Err(reason);
         }
     };
     for class in walk.classes() {
         announce::class(jni, agent, thread, class, ClassFor::Dump);
     }
-    heap_objects::announce_found(jni, agent, thread, &unannounced);
+    objects::announce_found(jni, agent, thread, &unannounced);
     let stacks = Stacks::of(jni, agent, thread, &suspended);
     walk.number_frames(|thread, depth| stacks.number(thread, depth));
     let bytes = walk.finish(announced_classes(agent)).map_err(|failure| failure.to_string())?;
@@ -105,7 +105,7 @@ fn walk<'a>(
     let failed = |error: jvm::Error| error.to_string();
     let hidden_frames = hidden_frames(jni, thread);
     // No event may be sent while the threads are suspended.
-    let listener = heap_objects::listener(agent, thread);
+    let listener = objects::listener(agent, thread);
     // Most classes are examined before the threads are suspended.
     let mut num_classes = known_classes(jni, link_archived).map_err(failed)?.len();
     let mut attempts = 0;

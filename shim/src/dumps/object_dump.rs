@@ -13,7 +13,7 @@ use crate::records::layout::{Fields, Layout, Objects};
 use crate::sync::{tagging, vm_locks};
 use crate::threads::{self, Thread};
 use crate::translate::announce::{self, ClassFor};
-use crate::translate::heap_objects;
+use crate::translate::objects;
 use jni_sys::{jclass, jint, jlong, jobject};
 use jvm::heap::{Edge, Next, Object, Primitive, Referrer, Visitor};
 use jvm::types::{
@@ -63,7 +63,7 @@ fn make(
     let class = classes::of(jni, class_object).map_err(failed)?;
     let (class, layout) = layouts::readable(jni, class, class_object)?;
     announce::class(jni, agent, thread, &class, ClassFor::Dump);
-    let listener = heap_objects::listener(agent, thread);
+    let listener = objects::listener(agent, thread);
     let name = |object| {
         let id = tagging::id_of(object)?;
         if is_hidden(id) {

@@ -9,7 +9,7 @@ use crate::records::agents::Agent;
 use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Supply, Tag};
 use crate::records::layout::{Layout, Objects};
-use crate::translate::heap_objects::Unannounced;
+use crate::translate::objects::Unannounced;
 use jni_sys::jint;
 use jvm::Error;
 use jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};

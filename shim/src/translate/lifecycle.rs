@@ -2,7 +2,7 @@
 
 use super::announce::{self, ClassFor};
 use super::{
-    blocking, class_files, classes, collection, compiled, entries, heap_objects, subscriptions,
+    blocking, class_files, classes, collection, compiled, entries, objects, subscriptions,
 };
 use crate::classes as class_records;
 use crate::classes::{Linking, method_numbers, methods};
@@ -76,7 +76,7 @@ fn replay(jni: Jni, agent: &'static Agent, thread: &Thread) {
         classes::announce_all(jni, agent, thread, ClassFor::Event(Linking::Boot));
     }
     if agent.wants(JVMPI_EVENT_OBJECT_ALLOC) {
-        heap_objects::replay(jni, agent, thread);
+        objects::replay(jni, agent, thread);
     }
     if agent.wants(JVMPI_EVENT_COMPILED_METHOD_LOAD) {
         compiled::replay(agent);

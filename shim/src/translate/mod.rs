@@ -13,7 +13,6 @@ pub mod compiled;
 mod definitions;
 mod entries;
 pub mod frames;
-pub mod heap_objects;
 pub mod instructions;
 mod jni_functions;
 pub mod lifecycle;
