@@ -4,7 +4,7 @@ use crate::dumps::{heap_dump, monitor_dump, object_dump};
 use crate::gc::gate;
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
-use crate::threads::{Thread, current_attached};
+use crate::threads::{Thread, current_answered, current_attached};
 use crate::translate::class_files::Replay;
 use crate::translate::subscriptions::{self, Updated};
 use crate::translate::{allocations, classes, compiled, objects, threads};
@@ -132,7 +132,7 @@ fn served_by(event_type: jint) -> Option<Serve> {
 pub unsafe fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
     let Some(serve) = served_by(event_type) else { return JVMPI_NOT_AVAILABLE };
     let request = || {
-        let (jni, thread) = current_attached().filter(|_| phase::vm_answers())?;
+        let (jni, thread) = current_answered()?;
         serve(jni, agent, &thread, arg.cast()).then_some(JVMPI_SUCCESS)
     };
     request().unwrap_or(JVMPI_FAIL)

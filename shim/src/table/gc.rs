@@ -2,7 +2,6 @@
 
 use crate::gc::{deaths, gate, lookup};
 use crate::records::agents::Agent;
-use crate::records::phase;
 use crate::threads;
 use crate::translate::collection;
 
@@ -17,10 +16,10 @@ pub fn enable(_: &Agent) {
 
 /// Runs a garbage collection. Has no effect while an agent has disabled GC.
 pub fn run(_: &Agent) {
-    if !phase::vm_answers() || deaths::is_gc_disabled() {
+    if deaths::is_gc_disabled() {
         return;
     }
-    let Some((jni, thread)) = threads::current_attached() else { return };
+    let Some((jni, thread)) = threads::current_answered() else { return };
     if let Err(error) = collection::run(jni, &thread) {
         log::debug!("RunGC failed: {error}");
     }

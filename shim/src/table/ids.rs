@@ -3,7 +3,6 @@
 use crate::classes::{Linking, method_classes};
 use crate::gc::lookup;
 use crate::records::agents::Agent;
-use crate::records::phase;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use crate::translate::announce;
@@ -18,10 +17,7 @@ pub fn of_thread(agent: &Agent, env: *mut JNIEnv) -> jobjectID {
 
 pub fn of_class(_: &Agent, method: jmethodID) -> jobjectID {
     let class = || {
-        if method.is_null() || !phase::vm_answers() {
-            return None;
-        }
-        let (jni, _) = threads::current_attached()?;
+        let (jni, _) = threads::current_answered().filter(|_| !method.is_null())?;
         method_classes::class_of(jni, method)
     };
     class().unwrap_or(ptr::null_mut())
@@ -30,10 +26,7 @@ pub fn of_class(_: &Agent, method: jmethodID) -> jobjectID {
 /// Returns a local reference of the current thread; NULL if the object is gone.
 pub fn object(_: &Agent, id: jobjectID) -> jobject {
     let object = || {
-        if !phase::vm_answers() {
-            return None;
-        }
-        let (jni, _) = threads::current_attached()?;
+        let (jni, _) = threads::current_answered()?;
         lookup::object(jni, id)
     };
     object().unwrap_or(ptr::null_mut())
@@ -41,10 +34,7 @@ pub fn object(_: &Agent, id: jobjectID) -> jobject {
 
 pub fn id(agent: &Agent, object: jobject) -> jobjectID {
     let id = || {
-        if !phase::vm_answers() {
-            return None;
-        }
-        let (jni, thread) = threads::current_attached()?;
+        let (jni, thread) = threads::current_answered()?;
         let known = announce::object(jni, agent, &thread, object, Linking::Jdk).ok()?;
         // The agent gets the ID even if the object cannot be announced.
         if known.is_null() { tagging::id_of(object).ok() } else { Some(known) }

@@ -40,9 +40,7 @@ pub fn prepare_to_suspend() {
 
 /// Runs a preparation for the sampling signal. If it returns true, all methods must have IDs first.
 pub fn prepare(prepare: impl FnOnce() -> bool) {
-    let Some((jni, _)) = threads::current_attached().filter(|_| phase::vm_answers()) else {
-        return;
-    };
+    let Some((jni, _)) = threads::current_answered() else { return };
     if prepare()
         && let Err(error) = give_method_ids(jni)
     {
@@ -148,10 +146,10 @@ pub unsafe fn create_system_thread(
     f: Option<unsafe extern "C" fn(*mut c_void)>,
 ) -> jint {
     // The VM must be able to run Java code, which it can from JVM_INIT_DONE on.
-    if phase::now() < Phase::Live || !phase::vm_answers() {
+    if phase::now() < Phase::Live {
         return JNI_ERR;
     }
-    let (Some(f), Some((jni, _))) = (f, threads::current_attached()) else { return JNI_ERR };
+    let (Some(f), Some((jni, _))) = (f, threads::current_answered()) else { return JNI_ERR };
     // SAFETY: as the caller promises.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
     let priority = priority.clamp(JVMPI_MINIMUM_PRIORITY, JVMPI_MAXIMUM_PRIORITY);

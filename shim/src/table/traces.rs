@@ -3,7 +3,7 @@
 use crate::classes;
 use crate::classes::seen_frames::SeenFrames;
 use crate::records::agents::Agent;
-use crate::records::{phase, virtual_thread};
+use crate::records::virtual_thread;
 use crate::suspension::sampling::{self, Sampled};
 use crate::suspension::{self, thread_state};
 use crate::threads::{self, Thread};
@@ -22,10 +22,10 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     // SAFETY: the caller promises NULL or a trace.
     let Some(trace) = (unsafe { trace.as_mut() }) else { return };
     trace.num_frames = 0;
-    if depth <= 0 || trace.frames.is_null() || !phase::vm_answers() {
+    if depth <= 0 || trace.frames.is_null() {
         return;
     }
-    let Some((jni, current)) = threads::current_attached() else { return };
+    let Some((jni, current)) = threads::current_answered() else { return };
     // `frames` needs these fields. The first call looks them up, which must not happen while threads are suspended.
     classes::class_fields(jni);
     let _suspending = suspension::current_suspends_others().then(suspending::begin);

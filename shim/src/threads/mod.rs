@@ -35,6 +35,11 @@ pub fn current_attached() -> Option<(Jni, Current)> {
     Some((jni, current(jni)))
 }
 
+/// Returns the current thread and its JNI, if it is attached and the VM is in a phase in which it answers.
+pub fn current_answered() -> Option<(Jni, Current)> {
+    if phase::vm_answers() { current_attached() } else { None }
+}
+
 /// Returns the record of the current thread, and creates it if there is none.
 pub fn current(jni: Jni) -> Current {
     match known_current() {
