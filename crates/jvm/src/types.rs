@@ -1,4 +1,5 @@
-//! The types and constants of JVMTI, and types of JNI that macros need, without JVMTI's functions: only this crate has the pointers that reach those.
+//! The types and constants of JVMTI, without its functions: only this crate has the pointers that reach those. Also types
+//! of JNI that macros need.
 
 pub use jni_sys::{JNIEnv, jclass, jint, jobject};
 pub use jvmpi_jvmti_sys::{

@@ -1,4 +1,4 @@
-//! The state of collections: the gate, the queue of dead objects, arenas; also the walks through the heap that look up objects.
+//! The state of collections: the gate, the queue of dead objects, arenas; also walks through the heap, for objects by their IDs.
 
 pub mod arenas;
 pub mod deaths;
