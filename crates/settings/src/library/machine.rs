@@ -55,7 +55,7 @@ impl Machine {
         Self { bits: if is_64 { 64 } else { 32 }, big_endian: false, architecture }
     }
 
-    pub(super) fn of<Elf: FileHeader<Endian = Endianness>>(
+    pub(crate) fn of<Elf: FileHeader<Endian = Endianness>>(
         header: object::Result<&Elf>,
     ) -> object::Result<Self> {
         let header = header?;

@@ -55,15 +55,6 @@ pub fn machine(path: &Path) -> Result<Machine, LibraryError> {
     platform::machine_of_bytes(path, Bounded(&read_file(path)?))
 }
 
-/// Returns the machine that an ELF file was built for.
-pub(crate) fn machine_of_elf(path: &Path, data: Bounded<'_>) -> Result<Machine, LibraryError> {
-    match bits(path, data)? {
-        32 => Machine::of(FileHeader32::parse(data)),
-        _ => Machine::of(FileHeader64::parse(data)),
-    }
-    .map_err(|error| damaged(path, error))
-}
-
 /// Returns the contents of a section of an ELF file for this machine, or `None` if it has no section of this name.
 ///
 /// # Errors
@@ -82,7 +73,7 @@ pub fn section(path: &Path, name: &str) -> Result<Option<Vec<u8>>, LibraryError>
 }
 
 /// Returns the class of an ELF file: 32 or 64 bits.
-fn bits(path: &Path, data: Bounded<'_>) -> Result<u8, LibraryError> {
+pub(crate) fn bits(path: &Path, data: Bounded<'_>) -> Result<u8, LibraryError> {
     match data.0.strip_prefix(&elf::ELFMAG) {
         Some([1, ..]) => Ok(32),
         Some([2, ..]) => Ok(64),
@@ -90,7 +81,7 @@ fn bits(path: &Path, data: Bounded<'_>) -> Result<u8, LibraryError> {
     }
 }
 
-fn damaged(path: &Path, error: object::Error) -> LibraryError {
+pub(crate) fn damaged(path: &Path, error: object::Error) -> LibraryError {
     LibraryError::Damaged { path: path.into(), what: error.to_string() }
 }
 
