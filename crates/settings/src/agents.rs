@@ -6,6 +6,7 @@ use super::setting::Setting;
 use super::settings::{AgentOptions, Options};
 use super::sources::overlay;
 use sha2::{Digest, Sha256};
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,9 @@ use std::sync::LazyLock;
 
 /// The built-in settings of known agents.
 static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
-    let quirks = Config::parse(Path::new("quirks.toml"), include_str!("../quirks.toml"));
+    let hprof = format!("{DLL_PREFIX}hprof{DLL_SUFFIX}");
+    let text = include_str!("../quirks.toml").replace("libhprof.so", &hprof);
+    let quirks = Config::parse(Path::new("quirks.toml"), &text);
     quirks.unwrap_or_default().sections
 });
 
