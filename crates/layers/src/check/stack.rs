@@ -1,7 +1,7 @@
 //! The agent's part of the stack, with names.
 
 use jvm::platform::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
-use object::{Object as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -169,6 +169,9 @@ fn name(address: usize) -> Option<(String, usize)> {
     let library = library_of(address)?;
     let data = std::fs::read(&library.path).ok()?;
     let file = object::File::parse(&*data).ok()?;
+    if file.format() == object::BinaryFormat::Pe {
+        return name_in_dll(&file, address - library.base);
+    }
     // The program itself may be linked for a fixed address.
     let bias = if file.kind() == object::ObjectKind::Executable { 0 } else { library.base };
     let wanted = (address - bias) as u64;
@@ -181,6 +184,35 @@ fn name(address: usize) -> Option<(String, usize)> {
         })
         .max_by_key(|symbol| symbol.address())?;
     Some((symbol.name().ok()?.to_owned(), (wanted - symbol.address()) as usize))
+}
+
+/// The symbols of a DLL have no size. A table lists the beginning and the end of each function, for the unwinder.
+fn name_in_dll(file: &object::File<'_>, wanted: usize) -> Option<(String, usize)> {
+    let table = file.section_by_name(".pdata")?.data().ok()?;
+    let begin = table.chunks_exact(12).find_map(|entry| {
+        let [begin, end] = [0, 4].map(|at| &entry[at..at + 4]);
+        let [begin, end] = [begin, end].map(|bytes| bytes.try_into().map(u32::from_le_bytes));
+        let (begin, end) = (begin.ok()? as usize, end.ok()? as usize);
+        (begin..end).contains(&wanted).then_some(begin)
+    })?;
+    let address = file.relative_address_base() + begin as u64;
+    let is_function = |symbol: &object::Symbol<'_, '_>| {
+        symbol.address() == address && symbol.kind() == object::SymbolKind::Text
+    };
+    let name = match file.symbols().find(is_function) {
+        Some(symbol) => symbol.name().ok()?.to_owned(),
+        None => {
+            let mut exports = file.exports().ok()?.flatten();
+            let is_it = |export: &object::Export<'_>| {
+                export.target() == object::ExportTarget::Address { address }
+            };
+            let object::NameOrOrdinal::Name(name) = exports.find(is_it)?.into_name() else {
+                return None;
+            };
+            String::from_utf8(name.into_owned()).ok()?
+        }
+    };
+    Some((name, wanted - begin))
 }
 
 #[cfg(test)]
