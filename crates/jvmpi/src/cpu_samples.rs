@@ -74,9 +74,7 @@ pub enum CpuSamplesError {
 impl fmt::Display for CpuSamplesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotSupported => {
-                "this VM takes no CPU samples; load the agent through libjvmpi.so"
-            }
+            Self::NotSupported => "this VM takes no CPU samples; load the agent through jvmpi",
             Self::InUse => "another agent takes CPU samples; only one can",
             Self::Failed => "the VM does not take CPU samples with this interval and depth",
         })

@@ -119,7 +119,7 @@ impl Jvmpi {
             // Leaked because the agent is never unloaded.
             return Ok((Self(Box::leak(Box::new(table))), interface));
         }
-        Err("this VM does not have JVMPI; load the agent through libjvmpi.so".to_owned())
+        Err("this VM does not have JVMPI; load the agent through jvmpi".to_owned())
     }
 
     pub(crate) fn table(self) -> &'static Table {

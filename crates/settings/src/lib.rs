@@ -68,9 +68,12 @@ pub fn set(more: &str) -> Result<(), OptionsError> {
     if OPTIONS.get_or_init(|| options).describe() == wanted {
         return Ok(());
     }
-    let why = "this JVM has loaded libjvmpi.so before, and its settings cannot be changed any more: start it \
-               with JVMPI_OPTIONS, or attach without settings";
-    Err(OptionsError::new(more.trim(), format_args!("{why}")))
+    let why = format_args!(
+        "this JVM has loaded {} before, and its settings cannot be changed any more: start it with \
+         JVMPI_OPTIONS, or attach without settings",
+        platform::SHIM
+    );
+    Err(OptionsError::new(more.trim(), why))
 }
 
 /// Returns the settings of this process, or the built-in ones if none were read.

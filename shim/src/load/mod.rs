@@ -15,6 +15,7 @@ use get_env::interface_for;
 use jni_sys::{JNI_EDETACHED, JNI_ERR, JNI_OK, JNIEnv, JavaVM, jint};
 use jvm::boundary::{self, guard};
 use jvm::platform::dynamic_loader::{self, library_of};
+use jvm::platform::names::SHIM;
 use jvm::types::{jthread, jvmtiEnv, jvmtiEventCallbacks};
 use jvm::{Jni, logging};
 use jvmpi_settings::{OnLoad, SelfTest};
@@ -197,7 +198,7 @@ unsafe extern "system" fn vm_init(vm: *mut jvmtiEnv, env: *mut JNIEnv, thread: j
         on_load::begin_all(OnLoad::Init).unwrap_or_else(|message| fail(&message));
         if agents::all().is_empty() {
             log::warn!(
-                "no agent was named, as in -agentpath:…/libjvmpi.so=foo:options or -Xrunfoo:options: only a \
+                "no agent was named, as in -agentpath:…/{SHIM}=foo:options or -Xrunfoo:options: only a \
                  library of the program that asks for JVMPI gets it"
             );
         }

@@ -6,7 +6,7 @@ use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
 use jvm::lock::Lock;
 use jvm::platform::dynamic_loader::{self, library_of};
-use jvm::platform::names::{self, file_and_options};
+use jvm::platform::names::{self, SHIM, file_and_options};
 use jvm::vm_structs;
 use jvmpi_settings::{ExecStack, OnLoad};
 use std::ffi::{CStr, CString, OsStr, c_char};
@@ -113,7 +113,7 @@ pub fn check_xrun_libraries() -> Result<(), String> {
                 if settings.onload == OnLoad::Init {
                     log::warn!(
                         "onload=init has no effect on {}, because the JVM calls its JVM_OnLoad; use \
-                     -agentpath:…/libjvmpi.so=AGENT in place of -Xrun",
+                     -agentpath:…/{SHIM}=AGENT in place of -Xrun",
                         library.path.display()
                     );
                 }

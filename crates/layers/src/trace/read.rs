@@ -251,7 +251,7 @@ impl Trace {
         }
         Err(format!(
             "was recorded in a JVM of {recorded} bits; this jvmpi is for {ours} bits: replay it with the jvmpi \
-             that belongs to the libjvmpi.so that recorded it"
+             that belongs to the library that recorded it"
         ))
     }
 

@@ -18,7 +18,7 @@ const MOST_HELD: usize = 2 << 30;
 /// Approximate size of an entry of a table or of a row, without its name.
 const ENTRY: usize = 64;
 
-const OTHER_VERSION: &str = "libhprof.so and the command are not of the same version";
+const OTHER_VERSION: &str = "HPROF's library and the command are not of the same version";
 
 /// A part of a stream that has arrived as a whole.
 #[derive(Debug)]
