@@ -8,6 +8,7 @@
     reason = "the directory of the run is one of its own, or that which the user names"
 )]
 
+use std::env::consts::OS;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -103,7 +104,9 @@ impl Compiled {
     }
 
     fn compile(&self, agent: &str, include: &[PathBuf], header: &Path) -> Result<(), String> {
-        let mut cc = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+        let usual = if OS == "windows" { "gcc" } else { "cc" };
+        let name = std::env::var_os("CC").unwrap_or_else(|| usual.into());
+        let mut cc = Command::new(&name);
         cc.args(FLAGS).args(["-shared", "-fPIC", "-pthread"]);
         for directory in include {
             cc.arg("-isystem").arg(directory);
@@ -111,7 +114,8 @@ impl Compiled {
         cc.arg("-I").arg(header).arg("-o").arg(self.agent(agent));
         cc.arg(self.directory.join("agents").join(agent).with_extension("c"));
         let output = cc.output().map_err(|error| {
-            format!("cannot run the C compiler ({error}); install one, or name it in CC")
+            let (name, which) = (name.display(), if OS == "windows" { "MinGW-w64" } else { "gcc" });
+            format!("cannot run the C compiler {name} ({error}): install {which}, or name a compiler in CC")
         })?;
         if output.status.success() {
             return Ok(());
