@@ -19,6 +19,36 @@
 
 #include "jvmpi.h"
 
+#ifdef _WIN32
+#include "on_windows.h"
+#else
+#define PRINTF printf
+#define O_BINARY 0
+
+/* Returns the memory that the C library has allocated for the VM, the shim and agents. */
+static inline size_t memory_in_use(void)
+{
+    struct mallinfo2 memory = mallinfo2();
+
+    return memory.uordblks + memory.hblkhd;
+}
+
+/* Returns true if a thread of this process sleeps, according to the system: the letter after its name. */
+static inline int sleeps(pid_t thread)
+{
+    char path[64], stat[512] = "", *p;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    p = fgets(stat, sizeof stat, file) != NULL ? strrchr(stat, ')') : NULL;
+    fclose(file);
+    return p != NULL && p[2] == 'S';
+}
+#endif
+
 static JVMPI_Interface *jvmpi;
 static JavaVM *agent_vm;
 static const char *agent_options = "";
@@ -42,19 +72,11 @@ static inline int mode_is(const char *mode)
     return strcmp(option("mode", ""), mode) == 0;
 }
 
-/* Returns the memory that the C library has allocated for the VM, the shim and agents. */
-static inline size_t memory_in_use(void)
-{
-    struct mallinfo2 memory = mallinfo2();
-
-    return memory.uordblks + memory.hblkhd;
-}
-
 /*
  * One line of the report. It is one write to a file open for appending: lines of several threads
  * do not mix, and no lock is held that a suspended thread could keep.
  */
-__attribute__((format(printf, 1, 2)))
+__attribute__((format(PRINTF, 1, 2)))
 static inline void report(const char *format, ...)
 {
     char line[16384];
@@ -96,7 +118,7 @@ static inline const char *q(const char *text)
     return buffer;
 }
 
-/* An ID or pointer as a number, to be printed with %#lx. */
+/* An ID or pointer as a number, to be printed with %#lx. On Windows it has the lower half of a pointer. */
 #define ID(pointer) ((unsigned long)(uintptr_t)(pointer))
 
 /* A check that the agent makes itself. */
@@ -109,7 +131,7 @@ static inline void open_report(const char *options)
 
     agent_options = options != NULL ? strdup(options) : "";
     path = option("out", getenv("JVMPI_TEST_REPORT"));
-    report_file = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0644) : -1;
+    report_file = path != NULL ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_BINARY, 0644) : -1;
     if (report_file < 0) {
         fprintf(stderr, "the agent has no report to write to\n");
         abort();
@@ -198,21 +220,6 @@ static inline void sleep_ms(long ms)
     struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
 
     nanosleep(&t, NULL);
-}
-
-/* Returns true if a thread of this process sleeps, according to the system: the letter after its name. */
-static inline int sleeps(pid_t thread)
-{
-    char path[64], stat[512] = "", *p;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
-    file = fopen(path, "r");
-    if (file == NULL)
-        return 0;
-    p = fgets(stat, sizeof stat, file) != NULL ? strrchr(stat, ')') : NULL;
-    fclose(file);
-    return p != NULL && p[2] == 'S';
 }
 
 /* Waits for the condition without a limit: the test kills a process that hangs. Its value is true. */

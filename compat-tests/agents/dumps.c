@@ -7,7 +7,9 @@
  * that it has entered in GC_START.
  */
 #include <pthread.h>
+#ifndef _WIN32
 #include <sys/resource.h>
+#endif
 
 #include "call.h"
 
@@ -160,7 +162,7 @@ static void notify(JVMPI_Event *e)
         break;
     case JVMPI_EVENT_GC_FINISH:
         if (armed && !collected) {
-            report("gc_finish env=%#lx lock=%#lx", ID(e->env_id), ID(agent_lock));
+            report("gc_finish env=%#lx lock=%#llx", ID(e->env_id), (unsigned long long)(uintptr_t)agent_lock);
             CHECK("in GC_FINISH", ask(JVMPI_EVENT_OBJECT_ALLOC, some_object, "") == JVMPI_SUCCESS
                   && ask(JVMPI_EVENT_MONITOR_DUMP, NULL, "monitors-gc") == JVMPI_SUCCESS);
             collected = 1;
@@ -221,6 +223,7 @@ static void collect(JNIEnv *env)
 /* So little address space is left that the dump cannot be made, and everything else can. */
 static void ask_without_memory(void)
 {
+#ifndef _WIN32
     struct rlimit limit, before;
     unsigned long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
@@ -235,6 +238,7 @@ static void ask_without_memory(void)
     CHECK("no memory", ask_for_heap("no-memory") == JVMPI_FAIL);
     if (setrlimit(RLIMIT_AS, &before) != 0)
         abort();
+#endif
 }
 
 /* WHAT is a command, or a command and the name of a file: "heap FILE". */

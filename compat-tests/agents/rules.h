@@ -10,8 +10,6 @@
 #ifndef RULES_H
 #define RULES_H
 
-#include <sys/syscall.h>
-
 #include "map.h"
 
 typedef struct {
@@ -47,7 +45,7 @@ static inline long os_thread(void)
 {
     static __thread long id;
 
-    return id != 0 ? id : (id = syscall(SYS_gettid));
+    return id != 0 ? id : (id = (long)gettid());
 }
 
 /* The rule is a literal: of each, the first few are reported. */

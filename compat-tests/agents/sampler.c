@@ -183,7 +183,7 @@ static void write_report(void)
     double seconds = (double)(nanos() - began) / 1e9;
     int top = atoi(option("top", "10")), i, n = 0;
     Stack **sorted = must(malloc((size_t)(num_stacks + 1) * sizeof *sorted)), *s;
-    FILE *out = fopen(option("out", "samples.txt"), "w");
+    FILE *out = fopen(option("out", "samples.txt"), "wb");
 
     if (out == NULL) {
         perror("sampler: cannot write its report");

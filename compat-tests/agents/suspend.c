@@ -7,7 +7,9 @@
  */
 #include "call.h"
 #include "threads.h"
+#ifndef _WIN32
 #include <dlfcn.h>
+#endif
 
 static __thread jlong entered;
 

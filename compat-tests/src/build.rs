@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::machine::Machine;
 use crate::{cargo, jdk, machine_dir, target_dir, text, workspace_root};
 
 /// The Java release of the workloads in `workloads/`; those in `workloads/21/` use release 21.
@@ -27,7 +28,7 @@ pub const LIBRARY: &str = "JVMPI_LIBRARY";
 /// # Errors
 /// Fails if it does not compile.
 pub fn shim() -> Result<PathBuf, String> {
-    given_or(|| checked("libjvmpi.so"))
+    given_or(|| checked(&Machine::this().library("jvmpi")))
 }
 
 /// Builds `libjvmpi.so` as users get it, for benchmarks. [`LIBRARY`] overrides it.
@@ -73,7 +74,7 @@ pub const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
 /// # Errors
 /// Fails if it does not compile.
 pub fn hprof() -> Result<PathBuf, String> {
-    checked("libhprof.so")
+    checked(&Machine::this().library("hprof"))
 }
 
 /// Builds the mutant: a library that hides a function or an event from an agent of the conformance suite.
@@ -91,10 +92,14 @@ pub fn mutant() -> Result<PathBuf, String> {
 fn checked(file: &str) -> Result<PathBuf, String> {
     static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
     let build = || {
-        // For another machine xtask is not compiled.
-        let is_another = std::env::var_os("CARGO_BUILD_TARGET").is_some();
-        let without: &[_] = if is_another { &["--exclude", "xtask"] } else { &[] };
-        let what = [&["--workspace", "--lib", "--bin", "jvmpi", "--examples"], without].concat();
+        let mut what = vec!["--workspace", "--lib", "--bin", "jvmpi", "--examples"];
+        if Machine::this().is_windows() {
+            // The rest of the workspace runs on Linux only.
+            what = vec!["--package", "jvmpi-shim", "--package", "jvmpi-hprof", "--lib"];
+        } else if std::env::var_os("CARGO_BUILD_TARGET").is_some() {
+            // For another machine xtask is not compiled.
+            what.extend(["--exclude", "xtask"]);
+        }
         cargo_build("checked", &what)
     };
     BUILT.get_or_init(build).clone()?;
@@ -143,12 +148,12 @@ fn cargo_build(profile: &str, what: &[&str]) -> Result<(), String> {
     run(&mut build)
 }
 
-/// Compiles the agent `agents/NAME.c` to `libNAME.so`.
+/// Compiles the agent `agents/NAME.c` to a library of this name.
 ///
 /// # Errors
 /// Returns the compiler's output.
 pub fn agent(name: &str) -> Result<PathBuf, String> {
-    agent_with(name, &format!("lib{name}.so"), &[])
+    agent_with(name, &Machine::this().library(name), &[])
 }
 
 /// Copies the agent to another file name, so that one JVM can load it twice with separate variables.
@@ -157,7 +162,8 @@ pub fn agent(name: &str) -> Result<PathBuf, String> {
 /// Returns the compiler's output.
 pub fn agent_copy(name: &str, number: usize) -> Result<PathBuf, String> {
     let agent = agent(name)?;
-    let (mut copy, to) = (Command::new("cp"), format!("lib{name}-{number}.so"));
+    let to = Machine::this().library(&format!("{name}-{number}"));
+    let mut copy = Command::new("cp");
     copy.arg(&agent);
     make(&agent.with_file_name(to), &[agent], copy, |copy, output| {
         copy.arg(output);
@@ -213,7 +219,7 @@ pub fn classes(release: u32) -> Result<String, String> {
     if release > BASE_RELEASE {
         let newer = base.join(release.to_string());
         let classes = java(&newer, &directory.join(release.to_string()), release, &[&path])?;
-        path = format!("{classes}:{path}");
+        path = [classes, path].join(Machine::this().path_separator());
     }
     Ok(path)
 }

@@ -403,6 +403,9 @@ pub fn fetch_named(machine: &Machine, names: &[String]) -> Result<(), String> {
             println!("downloading the JDK {name} runtime for {}", machine.name);
             download(machine, source, &home)?;
         }
+        if machine.is_windows() {
+            add_scripts(&home.join("bin"))?;
+        }
         share_classes(machine, &home)?;
     }
     Ok(())
@@ -541,10 +544,10 @@ fn add_zlib(machine: &Machine, runtime: &Path) -> Result<(), String> {
     tool(&machine.compiler(), &[&output[..], &all].concat(), &directory)
 }
 
-/// The script in a runtime for Windows that runs a program in Wine. Wine looks for libraries in the script's folder.
+/// The script in a runtime for Windows that runs a program in Wine. Wine looks for libraries in the script's folder first.
 const WINE: &str = r#"#!/bin/sh
 home=$(dirname "$(readlink -f "$0")")
-export WINEPREFIX="${home%/bin}/wine" WINEDEBUG=-all WINEPATH="Z:$home"
+export WINEPREFIX="${home%/bin}/wine" WINEDEBUG=-all WINEPATH="Z:$home;$WINEPATH"
 exec "$(command -v wine64 || echo /usr/lib/wine/wine64)" "$@"
 "#;
 
@@ -569,11 +572,7 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T count) { retur
 fn add_wine(machine: &Machine, runtime: &Path) -> Result<(), String> {
     let bin = runtime.join("bin");
     let error = |e: std::io::Error| format!("{}: {e}", bin.display());
-    let java = bin.join("java");
-    for (script, text) in [(bin.join("wine"), WINE), (java.clone(), JAVA_IN_WINE)] {
-        fs::write(&script, text).map_err(error)?;
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).map_err(error)?;
-    }
+    add_scripts(&bin)?;
     fs::write(bin.join("random.c"), RANDOM_NUMBERS).map_err(error)?;
     let library = ["-shared", "random.c", "-o", "bcryptprimitives.dll", "-ladvapi32"];
     tool(&machine.compiler(), &library, &bin)?;
@@ -584,7 +583,21 @@ fn add_wine(machine: &Machine, runtime: &Path) -> Result<(), String> {
         fs::copy(found.trim(), bin.join(name)).map_err(error)?;
     }
     // The first start makes Wine's folder, which programs that start at the same time would do twice.
-    tool(text(&java)?, &["-version"], &bin).map(drop)
+    tool(text(&bin.join("java"))?, &["-version"], &bin).map(drop)
+}
+
+/// Adds the scripts, in place of those of an older version of this program.
+fn add_scripts(bin: &Path) -> Result<(), String> {
+    for (name, text) in [("wine", WINE), ("java", JAVA_IN_WINE)] {
+        let script = bin.join(name);
+        if fs::read_to_string(&script).is_ok_and(|found| found == text) {
+            continue;
+        }
+        fs::write(&script, text)
+            .and_then(|()| fs::set_permissions(&script, fs::Permissions::from_mode(0o755)))
+            .map_err(|e| format!("{}: {e}", script.display()))?;
+    }
+    Ok(())
 }
 
 /// Replaces Debian's links into `/etc` by the files.

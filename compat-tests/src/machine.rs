@@ -188,6 +188,12 @@ impl Machine {
         if self.is_windows() { "Z:" } else { "" }
     }
 
+    /// Returns the separator of the entries of a class path.
+    #[must_use]
+    pub fn path_separator(&self) -> &'static str {
+        if self.is_windows() { ";" } else { ":" }
+    }
+
     /// Returns the file name of a library, for example `libjvmpi.so` or `jvmpi.dll`.
     #[must_use]
     pub fn library(&self, name: &str) -> String {

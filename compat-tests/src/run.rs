@@ -17,7 +17,7 @@ use crate::echo::Echo;
 use crate::jdk::{Gc, HEAP, Jdk};
 use crate::machine::Machine;
 use crate::report::Report;
-use crate::{build, stacks, text};
+use crate::{build, stacks, target_dir, text};
 
 /// The number of lines of a run's output that an error text shows: usually, and with a thread dump.
 const TAIL: usize = 20;
@@ -93,7 +93,8 @@ impl<'a> Vm<'a> {
     pub fn java_with(&self, jars: &[&str], class: &str) -> Result<Launch, String> {
         let mut launch = self.java(class)?;
         let path = launch.before.last_mut().expect("the class path comes last");
-        *path = format!("{path}:{}", jars.join(":"));
+        let separator = Machine::this().path_separator();
+        *path = [&[path.as_str()], jars].concat().join(separator);
         Ok(launch)
     }
 
@@ -174,10 +175,11 @@ pub struct Launch {
 impl Launch {
     fn new(jdk: &Jdk, executable: &Path, directory: PathBuf) -> Result<Self, String> {
         let report = directory.join("report");
-        let environment = vec![
-            (REPORT_VARIABLE.to_owned(), text(&report)?.to_owned()),
-            ("LD_PRELOAD".to_owned(), text(&build::agent(PRELOADED)?)?.to_owned()),
-        ];
+        let mut environment = vec![(REPORT_VARIABLE.to_owned(), text(&report)?.to_owned())];
+        if !Machine::this().is_windows() {
+            let preloaded = build::agent(PRELOADED)?;
+            environment.push(("LD_PRELOAD".to_owned(), text(&preloaded)?.to_owned()));
+        }
         Ok(Self {
             executable: executable.to_owned(),
             directory,
@@ -278,13 +280,14 @@ impl Launch {
         Ok(self.library_path(&agent)?.flag(&format!("-Xrun{name}{rest}")))
     }
 
-    /// Sets `LD_LIBRARY_PATH` to the folder of this library.
+    /// Sets the search path of libraries to the folder of this library.
     ///
     /// # Errors
     /// If the path is not UTF-8.
     pub fn library_path(self, library: &Path) -> Result<Self, String> {
         let directory = text(library.parent().unwrap_or(library))?.to_owned();
-        Ok(self.variable("LD_LIBRARY_PATH", &directory))
+        let path = if Machine::this().is_windows() { "WINEPATH" } else { "LD_LIBRARY_PATH" };
+        Ok(self.variable(path, &directory))
     }
 
     /// Adds a JVM flag.
@@ -366,9 +369,8 @@ impl Launch {
             command.env_remove(name);
         }
         command
-            .args(&self.before)
-            .args(&self.program)
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .args(self.before.iter().chain(&self.program).map(|argument| in_machine(argument)))
+            .envs(self.environment.iter().map(|(name, value)| (name, in_machine(value))))
             .current_dir(&self.directory)
             .stdin(Stdio::piped())
             .stdout(File::create(&stdout).map_err(error)?)
@@ -388,6 +390,12 @@ impl Launch {
             _echo: echo,
         })
     }
+}
+
+/// Returns a text for the tested machine: in Wine, the paths of our files begin with the drive of `/`.
+fn in_machine(text: &str) -> String {
+    let files = target_dir().to_string_lossy().into_owned();
+    text.replace(&files, &format!("{}{files}", Machine::this().root_of_paths()))
 }
 
 /// Gives all signals their default action and blocks none: with SIGINT or SIGHUP ignored, as under `nohup` or in the
@@ -607,9 +615,9 @@ impl Running {
     }
 }
 
-/// Returns the text of a file, empty if there is none. The JVM's strings need not be UTF-8.
+/// Returns the text of a file, empty if there is none. The JVM's strings need not be UTF-8. Lines end as on Linux.
 fn read(path: &Path) -> String {
-    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).replace("\r\n", "\n")
 }
 
 impl Drop for Running {

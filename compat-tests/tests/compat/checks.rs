@@ -1,5 +1,6 @@
 //! Checked mode: each broken rule is reported at the call that breaks it, and correct calls are not reported.
 
+use compat_tests::machine::Machine;
 use compat_tests::run::{Launch, Outcome, Vm};
 use compat_tests::{build, text};
 use jvmpi_layers::check::rules::RULES;
@@ -14,6 +15,11 @@ cases![
     agents_that_keep_the_rules_are_not_reported.only(17),
     careless_agent_is_not_taken_for_a_library_of_the_jdk,
 ];
+
+/// Returns the file name of an agent's library.
+fn file_of(agent: &str) -> String {
+    Machine::this().library(agent)
+}
 
 fn breaker(vm: &Vm<'_>, options: &str, settings: &str) -> Result<Outcome, String> {
     let java = vm.java("Rules")?.agent("breaker", options)?;
@@ -52,7 +58,7 @@ fn broken_rules_are_found(vm: &Vm<'_>) -> Result<(), String> {
     equal(
         "the last word",
         late.first().copied(),
-        Some(&*format!("[jvmpi] check: libbreaker.so breaks rules in {places} places")),
+        Some(&*format!("[jvmpi] check: {} breaks rules in {places} places", file_of("breaker"))),
     )?;
     let again: Vec<_> =
         late.iter().filter_map(|l| l.strip_prefix("[jvmpi] check: 3 times ")).collect();
@@ -79,7 +85,11 @@ fn broken_rules_are_found(vm: &Vm<'_>) -> Result<(), String> {
 fn kept_rules_are_not(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = breaker(vm, "mode=keep", "check=abort")?;
     let lines: Vec<_> = outcome.stderr.lines().filter(|l| l.contains("check:")).collect();
-    equal("standard error", lines, ["[jvmpi] check: libbreaker.so has broken no rule"])?;
+    equal(
+        "standard error",
+        lines,
+        [format!("[jvmpi] check: {} has broken no rule", file_of("breaker"))],
+    )?;
     outcome.checks(&["a trace", "its class", "hooked", "status"])
 }
 
@@ -89,7 +99,9 @@ fn first_broken_rule_aborts(vm: &Vm<'_>) -> Result<(), String> {
         let Err(why) = launch.settings("check=abort").run() else {
             return Err("it went on".into());
         };
-        ensure!(why.contains("SIGABRT"), "{why}");
+        // Windows has an exit status for it.
+        let end = if Machine::this().is_windows() { "exit status: 3" } else { "SIGABRT" };
+        ensure!(why.contains(end), "{why}");
         equal("findings", why.matches("[jvmpi] check: ").count(), 1)?;
         Ok::<_, String>(why)
     };
@@ -126,7 +138,7 @@ fn agents_that_keep_the_rules_are_not_reported(vm: &Vm<'_>) -> Result<(), String
         let java = arguments.iter().fold(java, |java, argument| java.argument(argument));
         let java = java.property("agent.path", text(&library)?).settings("check=on");
         let outcome = java.run().map_err(|e| format!("{agent} {options}: {e}"))?;
-        let last = format!("[jvmpi] check: lib{agent}.so has broken no rule");
+        let last = format!("[jvmpi] check: {} has broken no rule", file_of(agent));
         let is_right = outcome.stderr.lines().any(|line| line == last);
         ensure!(is_right, "{agent} {options}: {}", outcome.stderr);
     }

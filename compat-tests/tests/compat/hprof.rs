@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
+use compat_tests::machine::Machine;
 use compat_tests::programs::{self, Found};
 use compat_tests::run::{Launch, Outcome, Running, Vm};
 use compat_tests::{build, text};
@@ -139,7 +140,6 @@ fn call_times(vm: &Vm<'_>) -> Result<(), String> {
 /// HPROF as a JVMTI agent brings libjvmpi.so, which may also be there already.
 fn commands_of_jdk_8_run(vm: &Vm<'_>) -> Result<(), String> {
     let library = build::hprof()?;
-    let directory = text(library.parent().ok_or("no directory")?)?;
     let by_path = format!("-agentpath:{}=", text(&library)?);
     for (number, (option, beside)) in [
         ("-agentlib:hprof=", false),
@@ -155,7 +155,7 @@ fn commands_of_jdk_8_run(vm: &Vm<'_>) -> Result<(), String> {
         let file = vm.file(&format!("command-{number}.txt"));
         let options = format!("heap=sites,cutoff=0,file={}", text(&file)?);
         let java = vm.java("Profiled")?.argument("objects");
-        let java = java.variable("LD_LIBRARY_PATH", directory);
+        let java = java.library_path(&library)?;
         let java = if beside { java.shim_alone()? } else { java };
         let java = match option {
             "JAVA_TOOL_OPTIONS" => java.variable(option, &format!("{by_path}{options}")),
@@ -169,12 +169,13 @@ fn commands_of_jdk_8_run(vm: &Vm<'_>) -> Result<(), String> {
     let line =
         "HPROF ERROR: hprof option error: heap option value must be dump|sites|all (heap=none)\n";
     equal("refusal", outcome.stderr.as_str(), line)?;
-    let alone = vm.file("alone/libhprof.so");
+    let [hprof, jvmpi] = ["hprof", "jvmpi"].map(|name| Machine::this().library(name));
+    let alone = vm.file(&format!("alone/{hprof}"));
     fs::create_dir_all(alone.parent().ok_or("no directory")?).map_err(|e| e.to_string())?;
     fs::copy(&library, &alone).map_err(|e| e.to_string())?;
     let outcome = vm.java("Hello")?.flag(&format!("-agentpath:{}", text(&alone)?)).run_to(1)?;
-    let line = "HPROF ERROR: cannot load libjvmpi.so, which must be beside libhprof.so: ";
-    ensure!(outcome.stderr.starts_with(line), "{}", outcome.stderr);
+    let line = format!("HPROF ERROR: cannot load {jvmpi}, which must be beside {hprof}: ");
+    ensure!(outcome.stderr.starts_with(&line), "{}", outcome.stderr);
     Ok(())
 }
 

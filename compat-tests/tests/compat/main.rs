@@ -29,7 +29,6 @@ mod containers;
 mod cpu_time;
 mod dumps;
 mod durations;
-mod emulation;
 mod faults;
 mod hprof;
 mod instructions;
@@ -39,6 +38,7 @@ mod lifecycle;
 mod list;
 mod load;
 mod locks;
+mod machines;
 mod methods;
 mod monitors;
 mod objects;
@@ -204,7 +204,7 @@ fn trial(topic: &str, case: Case<'static>, place: Place, compiler: &Result<u32, 
     let load = if case.is_under_load() { UNDER_LOAD } else { "" };
     let name = format!("jdk{}/{}/{topic}/{}{load}", place.name, place.gc.name(), case.name);
     let jdk = place.jdk.and_then(|jdk| match compiler {
-        Ok(_) if let Some(reason) = emulation::prevents(topic, case.name) => Err(reason.to_owned()),
+        Ok(_) if let Some(reason) = machines::prevent(topic, &case) => Err(reason),
         Ok(_) if let Some(reason) = other_vms::prevent(&jdk, topic, case.name) => {
             Err(reason.to_owned())
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use compat_tests::machine::Machine;
 use compat_tests::run::Vm;
 use compat_tests::{build, text};
 
@@ -44,7 +45,8 @@ fn file_with_a_section_for_one_agent(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Hello")?;
     let java = java.another_agent("events", "events=42")?.another_agent("events", "events=42")?;
     let file = vm.file("jvmpi.toml");
-    let contents = "names = \"dot\"\n\n[agent.\"libevents-2.so\"]\nnames = \"slash\"\n";
+    let library = Machine::this().library("events-2");
+    let contents = format!("names = \"dot\"\n\n[agent.\"{library}\"]\nnames = \"slash\"\n");
     fs::write(&file, contents).map_err(|e| e.to_string())?;
     let outcome = java.variable("JVMPI_CONFIG", text(&file)?).run()?;
     outcome.other_reports()[0].find("class_load", "name", "java.lang.Object")?;
@@ -69,7 +71,7 @@ fn log_goes_to_standard_error(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The agent has the file name of one that the shim knows.
 fn a_known_agent_gets_what_it_needs(vm: &Vm<'_>) -> Result<(), String> {
-    let agent = build::agent_with("cpu_time", "libhprof.so", &[])?;
+    let agent = build::agent_with("cpu_time", &Machine::this().library("hprof"), &[])?;
     let slept = |options: &str, settings: &str| -> Result<i64, String> {
         let java = vm.java("CpuTime")?.shim(&format!("{}:{options}", text(&agent)?))?;
         let java = java.property("agent.path", text(&agent)?).settings(settings);
@@ -91,7 +93,8 @@ fn unload_off_concerns_one_agent(vm: &Vm<'_>) -> Result<(), String> {
     let java = java.another_agent("events", "events=43+5")?;
     let java = java.another_agent("events", "events=33+42+43")?;
     let file = vm.file("jvmpi.toml");
-    let contents = "[agent.\"libevents-1.so\"]\nunload = \"off\"\n";
+    let library = Machine::this().library("events-1");
+    let contents = format!("[agent.\"{library}\"]\nunload = \"off\"\n");
     fs::write(&file, contents).map_err(|e| e.to_string())?;
     let outcome = java.variable("JVMPI_CONFIG", text(&file)?).run()?;
     equal("unloaded", outcome.expects.one("expect")?.int("unloaded")?, 10)?;

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use compat_tests::machine::Machine;
 use compat_tests::spinning::Spinning;
 use compat_tests::{MANIFEST_DIR, cargo, echo, workspace_root};
+
+use crate::{cross, skips};
 
 /// The default number of runs of each case in `cargo xtask flaky`.
 const USUAL_ROUNDS: usize = 20;
@@ -32,6 +35,14 @@ pub fn case(arguments: &[String]) -> Result<(), String> {
     println!("{case}");
     let passes = program.run(case).env(echo::ECHO, "1").status().is_ok_and(|it| it.success());
     if passes { Ok(()) } else { Err(format!("{case} failed")) }
+}
+
+/// Runs the cases on the JVMs of a machine whose programs an emulator of its system runs: the test program, with these
+/// arguments, is one of this machine.
+pub fn run_for(machine: &Machine, arguments: &[String]) -> Result<(), String> {
+    let program = Program::build()?;
+    let mut command = program.in_its_package(cross::tester(machine, program.0.as_os_str())?);
+    skips::run(command.args(arguments))
 }
 
 /// Returns true if this is a name of a case: `jdk17/g1/topic/case`, `topic/case` or `case`.
@@ -105,8 +116,11 @@ impl Program {
     }
 
     fn command(&self) -> Command {
+        self.in_its_package(Command::new(&self.0))
+    }
+
+    fn in_its_package(&self, mut command: Command) -> Command {
         let package = workspace_root().join("compat-tests");
-        let mut command = Command::new(&self.0);
         command.current_dir(&package).env(MANIFEST_DIR, &package);
         command
     }

@@ -71,7 +71,10 @@ pub fn cargo(machine: &Machine) -> Result<Command, String> {
 }
 
 /// Returns a command that runs a program of this machine, which compiles for the other machine and starts its programs.
-fn tester(machine: &Machine, program: &OsStr) -> Result<Command, String> {
+///
+/// # Errors
+/// Fails if a required tool is missing.
+pub fn tester(machine: &Machine, program: &OsStr) -> Result<Command, String> {
     machine.can_be_tested()?;
     let mut command = match machine.emulator() {
         Some(emulator) => where_it_is_known(machine, &emulator, program),

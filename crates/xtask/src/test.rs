@@ -3,7 +3,7 @@
 use compat_tests::machine::Machine;
 use compat_tests::{changes, jdk};
 
-use crate::{cross, models, skips};
+use crate::{cases, cross, models, skips};
 
 const VM: &str = "--vm";
 /// Selects every JDK and collector, and the tests of paths that have not changed.
@@ -29,8 +29,8 @@ const IN_WINE: [&str; 7] = [
 /// assertions. Without arguments it runs the models too, and the cases run on the installed JDK with G1. With
 /// `--landing` only cases run: those that a landing needs on other JDKs and collectors. With `--all`, or for
 /// another machine, they run on every JDK. Missing JDKs are downloaded for both, except the newer ones that need a
-/// C library of their own. For Windows the conformance suite runs in place of the cases. With `--vm` they run on
-/// that JVM, which is downloaded if it is named by its version.
+/// C library of their own. For Windows the conformance suite runs in place of the cases, unless compat-tests is named.
+/// With `--vm` they run on that JVM, which is downloaded if it is named by its version.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let mut arguments = arguments.to_vec();
     let machine = cross::machine(&mut arguments)?;
@@ -47,6 +47,10 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     let needs_jvms = are_all || arguments.iter().any(|argument| argument.contains(CASES));
     if needs_jvms && (every_jdk || jdk::usual().is_none()) {
         fetch_jdks(machine)?;
+    }
+    if machine.is_windows() && needs_jvms && !are_all {
+        let at = arguments.iter().position(|argument| argument == "--");
+        return cases::run_for(machine, at.map_or(&[], |at| &arguments[at + 1..]));
     }
     // The models do not depend on the machine.
     let with_models = arguments.is_empty() && machine.is_this();
