@@ -16,7 +16,7 @@ use harness::{GIVEN, Result, shows_all_tasks};
 
 type Case = (&'static str, fn(&Windows) -> Result);
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     ("record_counts_calls_exactly", record_counts_calls_exactly),
     ("recorded_allocations_are_shown", recorded_allocations_are_shown),
     ("agent_with_a_def_file_runs_and_is_replayed", agent_with_a_def_file_runs_and_is_replayed),
@@ -24,15 +24,15 @@ const CASES: [Case; 7] = [
     ("doctor_finds_that_the_jvm_works", doctor_finds_that_the_jvm_works),
     ("running_jvm_is_attached_to", running_jvm_is_attached_to),
     ("program_in_c_embeds_the_library", program_in_c_embeds_the_library),
+    ("wheel_has_the_command_and_what_it_loads", wheel_has_the_command_and_what_it_loads),
 ];
 
 fn main() -> ExitCode {
     let Some(machine) = Machine::named("windows") else { return ExitCode::FAILURE };
     // Compiling the archive would take longer than the tests.
     let hindrance = harness::missing(&["python3"]).or_else(|| {
-        let given = env::var_os(GIVEN).and_then(|folder| archive(&workspace_root().join(folder)));
-        let none = "does not name what dist --machine windows makes";
-        given.map_or_else(|| Some(format!("{GIVEN} {none}")), |_| machine.can_be_tested().err())
+        let none = format!("{GIVEN} does not name what dist --machine windows makes");
+        given(ZIP).map_or(Some(none), |_| machine.can_be_tested().err())
     });
     let jdks = harness::jdks_for(machine);
     let hindrance = hindrance.or_else(|| harness::newest_jdk_for(machine).err());
@@ -45,10 +45,15 @@ fn main() -> ExitCode {
     harness::conclude(CASES.into_iter().enumerate().map(trial).collect())
 }
 
-/// Returns the archive in a folder.
-fn archive(folder: &Path) -> Option<PathBuf> {
+/// The ends of the names of the archive and of the wheel.
+const ZIP: &str = "windows-gnu.zip";
+const WHEEL: &str = "win_amd64.whl";
+
+/// Returns the given file whose name ends so.
+fn given(end: &str) -> Option<PathBuf> {
+    let folder = workspace_root().join(env::var_os(GIVEN)?);
     let mut files = fs::read_dir(folder).ok()?.flatten().map(|file| file.path());
-    files.find(|file| file.to_string_lossy().ends_with("windows-gnu.zip"))
+    files.find(|file| file.to_string_lossy().ends_with(end))
 }
 
 /// The unpacked archive in the folder of a case, and a JVM in Wine.
@@ -61,9 +66,8 @@ struct Windows {
 impl Windows {
     fn unpacked(case: &str, jdk: Jdk) -> Result<Self> {
         let folder = harness::scratch("windows", &format!("case {case}"))?;
-        let archive = archive(&workspace_root().join(env::var_os(GIVEN).unwrap_or_default()));
         let mut unzip = Command::new("python3");
-        unzip.args(["-m", "zipfile", "-e"]).arg(archive.ok_or("no archive")?).arg(&folder);
+        unzip.args(["-m", "zipfile", "-e"]).arg(given(ZIP).ok_or("no archive")?).arg(&folder);
         harness::run(&mut unzip)?;
         let mut folders = fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten();
         let root = folders.next().ok_or("the archive is empty")?.path();
@@ -281,4 +285,17 @@ fn program_in_c_embeds_the_library(windows: &Windows) -> Result {
     has(&out, harness::TASKS_SAY.trim_end())?;
     has(&err, "thread worker-3")?;
     has(&err, " classes were loaded")
+}
+
+/// Installed by this system's pip: there is none in Wine.
+fn wheel_has_the_command_and_what_it_loads(windows: &Windows) -> Result {
+    let environment = windows.folder.join("environment");
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]);
+    pip.args(["--platform", "win_amd64", "--only-binary", ":all:", "--target"]).arg(&environment);
+    harness::run(pip.arg(given(WHEEL).ok_or("no wheel")?))?;
+    let mut record = windows.program(&environment.join("bin/jvmpi.exe"));
+    record.args(["record", "--alloc", "--exact", "-o", "a.txt", "--"]);
+    windows.finish(record.args(["java", "-cp", "classes", "Tasks"]))?;
+    shows_all_tasks(&windows.folder.join("a.txt"))
 }
