@@ -48,7 +48,7 @@ const COMMANDS: [Command; 17] = [
         run: cases::flaky,
     },
     Command {
-        usage: "conformance [--machine NAME] [jdkNN...] [zero] [GC...] [--record] | --mutate [NAME...] | --document | --workloads",
+        usage: "conformance [--machine NAME] [jdkNN...] [zero] [GC...] [--short | --record] | --mutate [NAME...] | --document | --workloads",
         about: "run the conformance suite, and with --record document the results; test the suite itself (--mutate), or update its pages and programs",
         run: conformance::run,
     },
