@@ -409,14 +409,7 @@ pub fn bring_up_to_date(copy: &mut Profile, known: &Profile) {
             copy.frames.intern(frame);
         }
     }
-    for place in copy.traces.stacks()..known.traces.stacks() {
-        if let Some((frame, caller)) = known.traces.call(StackId(place as u32)) {
-            copy.traces.push(caller, frame);
-        }
-    }
-    for trace in known.traces.iter().skip(copy.traces.len()) {
-        copy.traces.insert_stack(trace.serial, trace.thread, trace.frames.id());
-    }
+    copy.traces.catch_up(&known.traces);
     for (serial, thread) in &known.threads {
         copy.threads.insert(*serial, *thread);
     }

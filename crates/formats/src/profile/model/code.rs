@@ -193,14 +193,16 @@ impl std::fmt::Debug for FramePath<'_> {
 
 /// The traces of a profile. Their stacks are one tree, in which each frame knows its caller: stacks that
 /// begin with the same calls share these.
+///
+/// A table that finds a stack or a trace again is filled when one is looked up: most profiles are only read.
 #[derive(Clone, Debug)]
 pub struct Traces {
     /// The tree. A caller lies before what it calls; the first has no frame.
     calls: Vec<Call>,
-    /// Places in `calls`.
+    /// Places in `calls`, of the first of them.
     by_call: HashTable<u32>,
     traces: Vec<Stored>,
-    /// Places in `traces`.
+    /// Places in `traces`, of the first of them.
     by_content: HashTable<u32>,
     /// Places in `traces`; empty as long as the numbers count from the first one.
     by_serial: FxHashMap<TraceSerial, u32>,
@@ -215,12 +217,24 @@ struct Call {
     caller: StackId,
 }
 
+impl Call {
+    fn hash(&self) -> u64 {
+        hash(self.caller.0, self.frame.0)
+    }
+}
+
 /// A trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stored {
     serial: TraceSerial,
     thread: ThreadSerial,
     stack: StackId,
+}
+
+impl Stored {
+    fn hash(&self) -> u64 {
+        hash(self.thread.0, self.stack.0)
+    }
 }
 
 impl Default for Traces {
@@ -236,21 +250,40 @@ impl Default for Traces {
     }
 }
 
+/// Adds the entries to a table that it does not have: it has the places of the first ones.
+fn complete<T>(table: &mut HashTable<u32>, entries: &[T], hash: impl Fn(&T) -> u64) {
+    let known = table.len();
+    let of_place = |place: &u32| hash(&entries[*place as usize]);
+    if known < entries.len() {
+        table.reserve(entries.len() - known, of_place);
+    }
+    for (place, entry) in (known as u32..).zip(&entries[known..]) {
+        table.insert_unique(hash(entry), place, of_place);
+    }
+}
+
 impl Traces {
     /// Returns the stack of `caller` with a frame more. A caller that is not in the tree counts as empty.
     pub fn push(&mut self, caller: StackId, frame: FrameId) -> StackId {
-        let is_known = (caller.0 as usize) < self.calls.len();
-        let call = Call { frame, caller: if is_known { caller } else { StackId::EMPTY } };
-        let Self { calls, by_call, .. } = self;
-        let hash_of = |call: &Call| hash(call.caller.0, call.frame.0);
-        let is_it = |place: &u32| calls[*place as usize] == call;
-        if let Some(place) = by_call.find(hash_of(&call), is_it) {
-            return StackId(*place);
+        let call = self.call_of(caller, frame);
+        // The stack without frames is in the table too, but no call equals it there.
+        complete(&mut self.by_call, &self.calls, Call::hash);
+        let is_it = |place: &u32| *place > 0 && self.calls[*place as usize] == call;
+        match self.by_call.find(call.hash(), is_it) {
+            Some(place) => StackId(*place),
+            None => self.add_stack(caller, frame),
         }
-        let place = calls.len() as u32;
-        calls.push(call);
-        by_call.insert_unique(hash_of(&call), place, |place| hash_of(&calls[*place as usize]));
-        StackId(place)
+    }
+
+    /// Returns the same for a stack that is not in the tree yet.
+    pub fn add_stack(&mut self, caller: StackId, frame: FrameId) -> StackId {
+        let call = self.call_of(caller, frame);
+        self.calls.push(call);
+        StackId(self.calls.len() as u32 - 1)
+    }
+
+    fn call_of(&self, caller: StackId, frame: FrameId) -> Call {
+        Call { frame, caller: if self.has(caller) { caller } else { StackId::EMPTY } }
     }
 
     /// Returns the stack of these frames, innermost first.
@@ -267,6 +300,7 @@ impl Traces {
 
     /// Returns the number of the trace of this stack in this thread; the next number if it is new.
     pub fn intern_stack(&mut self, thread: ThreadSerial, stack: StackId) -> TraceSerial {
+        complete(&mut self.by_content, &self.traces, Stored::hash);
         let is_it = |place: &u32| {
             let stored = &self.traces[*place as usize];
             stored.thread == thread && stored.stack == stack
@@ -285,25 +319,21 @@ impl Traces {
         self.insert_stack(serial, thread, stack);
     }
 
-    /// Adds a trace of a stack under a number. One that has this number is replaced.
-    pub fn insert_stack(&mut self, serial: TraceSerial, thread: ThreadSerial, stack: StackId) {
+    fn insert_stack(&mut self, serial: TraceSerial, thread: ThreadSerial, stack: StackId) {
         let stored = Stored { serial, thread, stack };
-        let place = match self.place(serial) {
+        match self.place(serial) {
             Some(place) => {
                 self.traces[place] = stored;
-                place
+                self.by_content.clear();
             }
-            None => {
-                self.add(stored);
-                self.traces.len() - 1
-            }
-        };
-        self.last = self.last.max(serial.0);
-        let traces = &self.traces;
-        self.by_content.insert_unique(hash(thread.0, stack.0), place as u32, |place| {
-            let stored = &traces[*place as usize];
-            hash(stored.thread.0, stored.stack.0)
-        });
+            None => self.add(stored),
+        }
+    }
+
+    /// Adds the stacks and traces that the original has more than this copy.
+    pub fn catch_up(&mut self, original: &Self) {
+        self.calls.extend_from_slice(&original.calls[self.calls.len()..]);
+        original.traces[self.traces.len()..].iter().for_each(|stored| self.add(*stored));
     }
 
     /// Forgets the threads of all traces. Equal stacks keep their numbers.
@@ -311,7 +341,6 @@ impl Traces {
         for stored in &mut self.traces {
             stored.thread = ThreadSerial(0);
         }
-        // The next trace gets a number of its own.
         self.by_content.clear();
     }
 
@@ -326,6 +355,7 @@ impl Traces {
         if !counts_on {
             self.by_serial.insert(stored.serial, self.traces.len() as u32);
         }
+        self.last = self.last.max(stored.serial.0);
         self.traces.push(stored);
     }
 
@@ -357,6 +387,11 @@ impl Traces {
     pub fn call(&self, stack: StackId) -> Option<(FrameId, StackId)> {
         let call = self.calls.get(stack.0 as usize).filter(|_| stack != StackId::EMPTY)?;
         Some((call.frame, call.caller))
+    }
+
+    /// Returns true if the stack is in the tree.
+    pub fn has(&self, stack: StackId) -> bool {
+        (stack.0 as usize) < self.calls.len()
     }
 
     /// Returns the number of stacks, with the empty one; their places are 0 to one less.
@@ -401,11 +436,7 @@ impl Traces {
         let all = std::mem::take(&mut self.traces);
         self.by_content.clear();
         self.by_serial.clear();
-        for Stored { serial, thread, stack } in all {
-            if keep(serial) {
-                self.insert_stack(serial, thread, stack);
-            }
-        }
+        all.into_iter().filter(|stored| keep(stored.serial)).for_each(|stored| self.add(stored));
     }
 
     /// Returns the number of entries.
@@ -458,6 +489,25 @@ mod tests {
         let serials: Vec<_> = (0..10_000).map(|n| traces.intern(thread, &stack(n))).collect();
         assert!((0..10_000).all(|n| traces.intern(thread, &stack(n)) == serials[n as usize]));
         assert_eq!(traces.len(), 10_000);
+    }
+
+    #[test]
+    fn a_copy_finds_what_the_original_has() {
+        let (mut original, mut copy) = (Traces::default(), Traces::default());
+        let (thread, stack) = (ThreadSerial(0), |n: u32| [FrameId(n), FrameId(n / 3), FrameId(0)]);
+        for n in 0..100 {
+            let trace = original.intern(thread, &stack(n));
+            copy.catch_up(&original);
+            if n % 10 == 0 {
+                assert_eq!(copy.intern(thread, &stack(n / 2)), TraceSerial(n / 2 + 1));
+                assert_eq!(copy.intern(thread, &stack(n)), trace);
+            }
+        }
+        assert_eq!((copy.stacks(), copy.len()), (original.stacks(), 100));
+        copy.merge_threads();
+        copy.retain(|trace| trace.0 > 50);
+        assert_eq!(copy.intern(thread, &stack(99)), TraceSerial(100));
+        assert_eq!(copy.intern(thread, &stack(0)), TraceSerial(101));
     }
 
     #[test]

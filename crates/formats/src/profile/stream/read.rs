@@ -37,11 +37,10 @@ pub struct StreamReader {
     has_begun: bool,
     process: Option<u32>,
     profile: Profile,
-    /// The tables, by the numbers of the sender. Frames and stacks are in their order, the empty stack first.
+    /// The tables, by the numbers of the sender. Frames are in their order. Stacks have the same numbers.
     names: FxHashMap<NameId, NameId>,
     methods: FxHashMap<MethodId, MethodId>,
     frames: Vec<FrameId>,
-    stacks: Vec<StackId>,
     traces: FxHashMap<TraceSerial, TraceSerial>,
     /// The sections of the dump that is coming.
     dump: Vec<Section>,
@@ -146,7 +145,6 @@ impl StreamReader {
                 self.process = Some(process);
                 self.profile.preamble = PREAMBLE.to_owned();
                 self.names.insert(NameId::EMPTY, NameId::EMPTY);
-                self.stacks.push(StackId::EMPTY);
                 self.traces.insert(TraceSerial(0), TraceSerial(0));
             }
             Message::Name(id, name) => {
@@ -168,11 +166,11 @@ impl StreamReader {
             Message::Stack(frame, caller) => {
                 let known = self.frames.get(frame.0 as usize);
                 let frame = *known.ok_or_else(|| unknown(frame))?;
-                let caller = self.stack(caller)?;
-                self.stacks.push(self.profile.traces.push(caller, frame));
+                check(&self.profile, caller)?;
+                self.profile.traces.add_stack(caller, frame);
             }
             Message::Trace(serial, thread, stack) => {
-                let stack = self.stack(stack)?;
+                check(&self.profile, stack)?;
                 self.traces.insert(serial, self.profile.traces.intern_stack(thread, stack));
             }
             Message::ThreadStart(mut thread) => {
@@ -234,9 +232,8 @@ impl StreamReader {
                 samples.timeline.rows.push(row);
             }
             (Row::StackTime(row), Some(Section::CpuTimes(times))) => {
-                let stack = self.stacks.get(row.stack.0 as usize);
-                let stack = *stack.ok_or_else(|| unknown(row.stack))?;
-                let trace = self.profile.traces.intern_stack(row.thread, stack);
+                check(&self.profile, row.stack)?;
+                let trace = self.profile.traces.intern_stack(row.thread, row.stack);
                 times.rows.push(CpuTime { trace, own: row.own, calls: row.calls });
             }
             (Row::MonitorTime(mut row), Some(Section::MonitorTimes(times))) => {
@@ -258,10 +255,10 @@ impl StreamReader {
         }
         Ok(())
     }
+}
 
-    fn stack(&self, stack: StackId) -> Result<StackId> {
-        self.stacks.get(stack.0 as usize).copied().ok_or_else(|| unknown(stack))
-    }
+fn check(profile: &Profile, stack: StackId) -> Result<()> {
+    if profile.traces.has(stack) { Ok(()) } else { Err(unknown(stack)) }
 }
 
 /// Replaces a number of the sender by ours.
