@@ -2,7 +2,7 @@
 
 use crate::profile::model::{
     Amount, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Monitor, MonitorTime,
-    MonitorTimes, Section, Site, Sites, TraceSerial, Type,
+    MonitorTimes, Section, Site, Sites, TraceSerial, Type, nanoseconds,
 };
 use rustc_hash::FxHashMap;
 use std::mem;
@@ -140,10 +140,6 @@ impl Increments {
         new.extend((!sites.rows.is_empty()).then(|| sites.into()));
         new
     }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn add(sum: &mut Amount, more: Amount) {

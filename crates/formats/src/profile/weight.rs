@@ -2,6 +2,7 @@
 
 use crate::profile::model::{
     FramePath, Label, NameId, Profile, Site, StackId, ThreadSerial, TraceSerial, WallState,
+    nanoseconds,
 };
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -210,13 +211,13 @@ fn each_row<'a>(
         }
         Weight::CpuTime => {
             for row in profile.cpu_times().flat_map(|section| &section.rows) {
-                visit(row.trace, Subject::None, row.own.as_nanos() as u64);
+                visit(row.trace, Subject::None, nanoseconds(row.own));
             }
         }
         Weight::MonitorTime => {
             for row in profile.monitor_times().flat_map(|section| &section.rows) {
                 let name = row.monitor.name();
-                visit(row.trace, Subject::Monitor(name), row.time.as_nanos() as u64);
+                visit(row.trace, Subject::Monitor(name), nanoseconds(row.time));
             }
         }
         _ => {

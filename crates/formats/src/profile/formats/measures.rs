@@ -1,6 +1,6 @@
 //! The quantities in a profile, with the names that stores know them by.
 
-use crate::profile::model::Profile;
+use crate::profile::model::{Profile, nanoseconds};
 use crate::profile::text::sampled;
 use crate::profile::weight::Weight;
 use std::num::NonZeroU32;
@@ -114,10 +114,6 @@ impl Period {
 /// Returns the time between two samples, if it is known.
 pub fn interval(profile: &Profile) -> Option<Duration> {
     profile.cpu_samples().find_map(|samples| samples.interval).filter(|time| !time.is_zero())
-}
-
-pub fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Returns the start of a profile in nanoseconds since 1970, and its duration in nanoseconds.

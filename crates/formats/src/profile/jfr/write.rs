@@ -3,11 +3,11 @@
 use super::table::{Event, ROLES, Role, TYPES, Type};
 use super::{HEADER, MAGIC, NATIVE, STATES, is_lock};
 use crate::dump;
-use crate::profile::formats::measures::{interval, nanoseconds, start_and_duration};
+use crate::profile::formats::measures::{interval, start_and_duration};
 use crate::profile::heap::{array_name, type_name};
 use crate::profile::model::{
     CpuSamples, Label, Line, Method, MonitorTime, NameId, Profile, Site, StackId, ThreadSerial,
-    Time, TraceSerial, WallState,
+    Time, TraceSerial, WallState, nanoseconds,
 };
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};

@@ -22,5 +22,6 @@ pub use section::{
     Sites, StackTime, ThreadState, ThreadStatus, Timeline,
 };
 pub use time::Time;
+pub(crate) use time::nanoseconds;
 pub use value::{Type, Value};
 pub use wall::WallState;

@@ -2,14 +2,15 @@
 
 use super::{
     CpuOld, CpuSamples, CpuTime, CpuTimes, Frame, Line, Method, MonitorTimes, Profile, Section,
-    Sites, ThreadSerial, TraceSerial,
+    Sites, ThreadSerial, TraceSerial, nanoseconds,
 };
 use rustc_hash::FxHashSet;
+use std::cmp::Reverse;
 
 /// Puts the largest rows first, and drops those from the first on that is less than `cutoff` of the total.
-fn rank<T>(rows: &mut Vec<T>, total: f64, cutoff: f32, amount: impl Fn(&T) -> f64) {
-    rows.sort_by(|a, b| amount(b).total_cmp(&amount(a)));
-    let small = |row: &T| total > 0.0 && amount(row) / total < f64::from(cutoff);
+fn rank<T>(rows: &mut Vec<T>, total: u64, cutoff: f32, amount: impl Fn(&T) -> u64) {
+    rows.sort_by_key(|row| Reverse(amount(row)));
+    let small = |row: &T| total > 0 && amount(row) as f64 / (total as f64) < f64::from(cutoff);
     if let Some(first) = rows.iter().position(small) {
         rows.truncate(first);
     }
@@ -20,10 +21,9 @@ impl Sites {
     pub fn rank(&mut self, cutoff: f32) {
         self.cutoff = cutoff;
         if self.by_allocation {
-            let total = self.allocated.bytes as f64;
-            rank(&mut self.rows, total, cutoff, |row| row.allocated.bytes as f64);
+            rank(&mut self.rows, self.allocated.bytes, cutoff, |row| row.allocated.bytes);
         } else {
-            rank(&mut self.rows, self.live.bytes as f64, cutoff, |row| row.live.bytes as f64);
+            rank(&mut self.rows, self.live.bytes, cutoff, |row| row.live.bytes);
         }
     }
 }
@@ -31,21 +31,21 @@ impl Sites {
 impl CpuSamples {
     /// Puts the largest rows first and drops those with a part of the total below `cutoff`.
     pub fn rank(&mut self, cutoff: f32) {
-        rank(&mut self.rows, self.total as f64, cutoff, |row| row.samples as f64);
+        rank(&mut self.rows, self.total, cutoff, |row| row.samples);
     }
 }
 
 impl CpuTimes {
     /// Puts the largest rows first and drops those with a part of the total below `cutoff`.
     pub fn rank(&mut self, cutoff: f32) {
-        rank(&mut self.rows, self.total.as_secs_f64(), cutoff, |row| row.own.as_secs_f64());
+        rank(&mut self.rows, nanoseconds(self.total), cutoff, |row| nanoseconds(row.own));
     }
 }
 
 impl MonitorTimes {
     /// Puts the largest rows first and drops those with a part of the total below `cutoff`.
     pub fn rank(&mut self, cutoff: f32) {
-        rank(&mut self.rows, self.total.as_secs_f64(), cutoff, |row| row.time.as_secs_f64());
+        rank(&mut self.rows, nanoseconds(self.total), cutoff, |row| nanoseconds(row.time));
     }
 }
 
@@ -53,7 +53,7 @@ impl CpuOld {
     /// Puts the most frequent calls first and drops those that have not been made.
     pub fn rank(&mut self) {
         self.rows.retain(|row| row.count > 0);
-        self.rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+        self.rows.sort_by_key(|row| Reverse(row.count));
     }
 }
 

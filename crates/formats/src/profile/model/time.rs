@@ -14,6 +14,11 @@ const MONTHS: [&str; 12] =
 )]
 pub struct Time(pub u64);
 
+/// Returns a duration in nanoseconds.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Time {
     /// This moment.
     pub fn now() -> Self {
