@@ -194,7 +194,7 @@ fn split(path: &Path, format: Format) -> (String, String) {
 fn summary(file: &File, has_heap: bool) -> String {
     let profile = file.profile();
     let received = Weight::of(profile).into_iter().map(|weight| {
-        let sum: u64 = profile::stacks(profile, weight).iter().map(|stack| stack.value).sum();
+        let sum = weight.sum(profile);
         match weight.unit() {
             profile::Unit::Nanoseconds => {
                 format!("{:.1} s {}", Duration::from_nanos(sum).as_secs_f64(), weight.name())

@@ -56,12 +56,14 @@ impl Weight {
 
     /// Returns the weights with data in `profile`, in the order of [`ALL`](Self::ALL).
     pub fn of(profile: &Profile) -> Vec<Self> {
-        let has = |weight: &Self| {
-            let mut has_any = false;
-            each_row(profile, *weight, |_, _, _| has_any = true);
-            has_any
-        };
-        Self::ALL.into_iter().filter(has).collect()
+        Self::ALL.into_iter().filter(|weight| weight.sum(profile) > 0).collect()
+    }
+
+    /// Returns the sum of the weights of all stacks of `profile`.
+    pub fn sum(self, profile: &Profile) -> u64 {
+        let mut sum: u64 = 0;
+        each_row(profile, self, |_, _, value| sum = sum.saturating_add(value));
+        sum
     }
 
     /// Returns the name as users write it, the name for people, and the unit.
