@@ -86,8 +86,8 @@ pub(super) struct Nodes {
     nodes: FxHashMap<(u32, u32), u32>,
     /// The frames of each profile; None if its method is unknown.
     of_profile: FxHashMap<(usize, FrameId), Option<u32>>,
-    /// The nodes of each profile's stacks, by the place of the stack; None if it was not asked for.
-    stacks: FxHashMap<usize, Vec<Option<u32>>>,
+    /// The nodes of each profile's stacks, by the place of the stack; 0 if it was not asked for.
+    stacks: Vec<Vec<u32>>,
 }
 
 impl From<Nodes> for Code {
@@ -116,15 +116,19 @@ impl Nodes {
         mut stack: StackId,
     ) -> u32 {
         let traces = &profile.traces;
-        let all = || vec![None; traces.stacks()];
-        let mut stacks = std::mem::take(self.stacks.entry(number).or_insert_with(all));
+        while self.stacks.len() <= number {
+            self.stacks.push(Vec::new());
+        }
+        let mut stacks = std::mem::take(&mut self.stacks[number]);
+        stacks.resize(traces.stacks(), 0);
         // Walks from the innermost frame to the first stack that has a node, and back.
         let mut without_node = Vec::new();
         let mut node = loop {
-            if let Some(Some(node)) = stacks.get(stack.0 as usize) {
-                break *node;
-            }
             let Some((frame, caller)) = traces.call(stack) else { break 0 };
+            match stacks[stack.0 as usize] {
+                0 => {}
+                node => break node,
+            }
             without_node.push((stack, frame));
             stack = caller;
         };
@@ -134,9 +138,9 @@ impl Nodes {
             if let Some(frame) = frame {
                 node = self.child(node, frame);
             }
-            stacks[stack.0 as usize] = Some(node);
+            stacks[stack.0 as usize] = node;
         }
-        self.stacks.insert(number, stacks);
+        self.stacks[number] = stacks;
         node
     }
 

@@ -48,16 +48,21 @@ where
 }
 
 fn text<T: Copy + Into<i128>>(numbers: &[T]) -> String {
-    let before = std::iter::once(0).chain(numbers.iter().map(|&number| number.into()));
-    let steps: Vec<i128> =
-        numbers.iter().zip(before).map(|(&number, before)| number.into() - before).collect();
-    let mut text = String::new();
-    for run in steps.chunk_by(|a, b| a == b) {
+    let mut text = String::with_capacity(numbers.len());
+    let mut numbers = numbers.iter().map(|&number| number.into()).peekable();
+    let mut last = 0;
+    while let Some(number) = numbers.next() {
+        let (step, mut times) = (number - last, 1);
+        last = number;
+        while numbers.next_if(|next| next - last == step).is_some() {
+            last += step;
+            times += 1;
+        }
         // The lowest bit says that a number of times follows, the next one is the sign.
-        let sign = u128::from(run[0] < 0) << 1;
-        add(&mut text, run[0].unsigned_abs() << 2 | sign | u128::from(run.len() > 1));
-        if run.len() > 1 {
-            add(&mut text, run.len() as u128);
+        let sign = u128::from(step < 0) << 1;
+        add(&mut text, step.unsigned_abs() << 2 | sign | u128::from(times > 1));
+        if times > 1 {
+            add(&mut text, times);
         }
     }
     text

@@ -41,7 +41,7 @@ struct Classes {
     largest: Vec<Vec<usize>>,
     /// The referrers of each class: their class; the name of the class itself for a static field; the field; the
     /// number of references.
-    referrers: Vec<Vec<(usize, i64, u32, u64)>>,
+    referrers: Vec<Vec<(usize, i32, u32, u64)>>,
 }
 
 #[derive(Default, Serialize)]
@@ -50,23 +50,23 @@ struct Objects {
     id: Vec<String>,
     class: Vec<usize>,
     /// For a Class object, the name of its class.
-    name: Vec<i64>,
+    name: Vec<i32>,
     size: Vec<u64>,
     retained: Vec<u64>,
     /// The number of objects that it dominates immediately.
     dominated: Vec<usize>,
     /// The index of its dominator, or −1 if only roots dominate it. Only the largest objects of the dominator
     /// tree, which come first, have entries.
-    dominator: Vec<i64>,
+    dominator: Vec<i32>,
     /// For each object of the tree, the objects left out below it.
     rest: Vec<Rest>,
     /// The object before it on the path from a root, or −1 for a root's object; the referring field of that
     /// object; and the number of objects left out between the two.
-    before: Vec<i64>,
-    by: Vec<i64>,
+    before: Vec<i32>,
+    by: Vec<i32>,
     left_out: Vec<u32>,
     /// The reason and the thread of each root's object.
-    roots: FxHashMap<usize, (&'static str, i64)>,
+    roots: FxHashMap<usize, (&'static str, i32)>,
 }
 
 /// Classes, the number of objects of each, and the bytes that they retain.
@@ -114,7 +114,7 @@ impl Heap {
                 };
                 let strings = &mut shown.shared.strings;
                 let class = from.object.and_then(|object| graph.name(object));
-                let class = class.map_or(NONE, |class| strings.number(class).into());
+                let class = class.map_or(NONE, |class| strings.number(class).cast_signed());
                 (shown.row_of[from.kind.index()], class, strings.number(&label), count)
             });
             table.referrers.push(referrers.collect());
@@ -158,7 +158,7 @@ impl Shown<'_, '_> {
             self.numbers.push(object);
             self.objects.id.push(format!("{:x}", self.graph.id(object)));
             self.objects.class.push(self.row_of[self.graph.kind(object).index()]);
-            self.objects.name.push(name.map_or(NONE, i64::from));
+            self.objects.name.push(name.map_or(NONE, u32::cast_signed));
             self.objects.size.push(self.graph.size(object));
             self.objects.retained.push(self.analysis.retained(object));
             self.objects.dominated.push(self.analysis.dominated(Some(object)).count());
@@ -174,7 +174,7 @@ impl Shown<'_, '_> {
         let largest = self.analysis.largest(TREE);
         for object in &largest {
             self.object(object.object);
-            let dominator = object.dominator.map_or(NONE, |dominator| dominator as i64);
+            let dominator = object.dominator.map_or(NONE, |dominator| dominator as i32);
             self.objects.dominator.push(dominator);
         }
         for object in &largest {
@@ -226,8 +226,8 @@ impl Shown<'_, '_> {
         if self.objects.before[index] == NONE {
             let by = step.by.map(|label| self.graph.label_name(label));
             let by = by.map(|field| self.shared.strings.number(&field));
-            self.objects.before[index] = before as i64;
-            self.objects.by[index] = by.map_or(NONE, i64::from);
+            self.objects.before[index] = before as i32;
+            self.objects.by[index] = by.map_or(NONE, u32::cast_signed);
             self.objects.left_out[index] = step.left_out;
         }
     }

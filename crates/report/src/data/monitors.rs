@@ -18,7 +18,7 @@ pub(super) struct Dump {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Thread {
-    pub(super) thread: i64,
+    pub(super) thread: i32,
     pub(super) node: u32,
     pub(super) state: Cow<'static, str>,
     pub(super) suspended: bool,
@@ -28,10 +28,10 @@ pub(super) struct Thread {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Monitor {
     pub(super) name: String,
-    pub(super) owner: Option<i64>,
+    pub(super) owner: Option<i32>,
     pub(super) entries: u32,
-    pub(super) entering: Vec<i64>,
-    pub(super) waiting: Vec<i64>,
+    pub(super) entering: Vec<i32>,
+    pub(super) waiting: Vec<i32>,
 }
 
 /// Returns the name of a state on the page.

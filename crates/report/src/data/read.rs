@@ -56,7 +56,6 @@ struct Reader<'a> {
     strings: &'a [String],
     profile: Profile,
     methods: Vec<MethodId>,
-    stacks: Vec<StackId>,
     /// The numbers of threads by their index.
     threads: Vec<ThreadSerial>,
     classes: FxHashMap<NameId, ClassSerial>,
@@ -69,7 +68,6 @@ impl Reader<'_> {
             strings: &data.strings,
             profile: Profile { created: Time(header.created), ..Profile::default() },
             methods: Vec::new(),
-            stacks: vec![StackId::EMPTY],
             threads: Vec::new(),
             classes: FxHashMap::default(),
         };
@@ -96,7 +94,7 @@ impl Reader<'_> {
         Some(self.profile.names.intern(self.strings.get(string as usize)?))
     }
 
-    fn object(&self, row: i64) -> Option<&str> {
+    fn object(&self, row: i32) -> Option<&str> {
         Some(self.strings.get(usize::try_from(row).ok()?)?)
     }
 
@@ -115,8 +113,8 @@ impl Reader<'_> {
             ids.push(self.profile.frames.intern(Frame { method, line }));
         }
         for (parent, frame) in nodes.parent.iter().zip(&nodes.frame).skip(1) {
-            let (caller, frame) = (*self.stacks.get(*parent as usize)?, *ids.get(*frame as usize)?);
-            self.stacks.push(self.profile.traces.push(caller, frame));
+            let (caller, frame) = (self.stack(*parent)?, *ids.get(*frame as usize)?);
+            self.profile.traces.add_stack(caller, frame);
         }
         Some(())
     }
@@ -148,13 +146,18 @@ impl Reader<'_> {
     }
 
     /// Returns the number of a thread; 0 of an unknown one.
-    fn thread(&self, index: i64) -> Option<ThreadSerial> {
+    fn thread(&self, index: i32) -> Option<ThreadSerial> {
         usize::try_from(index)
             .map_or(Some(ThreadSerial(0)), |index| self.threads.get(index).copied())
     }
 
-    fn trace(&mut self, node: u32, thread: i64) -> Option<TraceSerial> {
-        let (stack, thread) = (*self.stacks.get(node as usize)?, self.thread(thread)?);
+    /// Returns the stack of a node, which has the same number.
+    fn stack(&self, node: u32) -> Option<StackId> {
+        Some(StackId(node)).filter(|stack| self.profile.traces.has(*stack))
+    }
+
+    fn trace(&mut self, node: u32, thread: i32) -> Option<TraceSerial> {
+        let (stack, thread) = (self.stack(node)?, self.thread(thread)?);
         Some(self.profile.traces.intern_stack(thread, stack))
     }
 
@@ -189,7 +192,7 @@ impl Reader<'_> {
         if let Some(times) = &table.times {
             timeline.bucket = Duration::from_micros(times.bucket);
             for (index, bucket) in times.number.iter().enumerate() {
-                let trace = *traces.get(*times.row.get(index)?)?;
+                let trace = *traces.get(*times.row.get(index)? as usize)?;
                 let samples = times.value.get(index)? / each;
                 let bucket = u32::try_from(*bucket).ok()?;
                 timeline.rows.push(BucketSamples { bucket, trace, samples });
@@ -317,7 +320,7 @@ impl Reader<'_> {
         }
         for status in &dump.monitors {
             let threads =
-                |threads: &[i64]| threads.iter().map(|thread| self.thread(*thread)).collect();
+                |threads: &[i32]| threads.iter().map(|thread| self.thread(*thread)).collect();
             let (entering, waiting): (Option<_>, Option<_>) =
                 (threads(&status.entering), threads(&status.waiting));
             read.monitors.push(MonitorStatus {

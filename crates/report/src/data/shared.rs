@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::code::{Nodes, Strings};
 
 /// The value for "none" in a column of indices.
-pub(super) const NONE: i64 = -1;
+pub(super) const NONE: i32 = -1;
 
 /// The data that all parts share while they are built.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl Shared {
         number: usize,
         profile: &Profile,
         trace: TraceSerial,
-    ) -> (u32, i64) {
+    ) -> (u32, i32) {
         self.place_of_stack(number, profile, trace, profile.traces.frames_of(trace).id())
     }
 
@@ -34,7 +34,7 @@ impl Shared {
         profile: &Profile,
         trace: TraceSerial,
         stack: StackId,
-    ) -> (u32, i64) {
+    ) -> (u32, i32) {
         let node = self.code.of_stack(&mut self.strings, number, profile, stack);
         let thread = profile.traces.get(trace).map_or(ThreadSerial(0), |trace| trace.thread);
         (node, self.threads.index(number, thread))
@@ -70,7 +70,7 @@ impl Merged {
     }
 
     /// Returns the index of a profile's thread, or −1 if it has none of this number.
-    pub(super) fn index(&self, number: usize, thread: ThreadSerial) -> i64 {
-        self.indices.get(&(number, thread)).map_or(NONE, |&index| index as i64)
+    pub(super) fn index(&self, number: usize, thread: ThreadSerial) -> i32 {
+        self.indices.get(&(number, thread)).map_or(NONE, |&index| index as i32)
     }
 }

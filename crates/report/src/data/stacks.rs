@@ -21,9 +21,9 @@ pub(super) struct Table {
     #[serde(with = "column")]
     pub(super) node: Vec<u32>,
     #[serde(with = "column")]
-    pub(super) thread: Vec<i64>,
+    pub(super) thread: Vec<i32>,
     #[serde(with = "column")]
-    pub(super) object: Vec<i64>,
+    pub(super) object: Vec<i32>,
     pub(super) measures: Vec<Measure>,
     /// The values of the only measure over time, if they are known.
     pub(super) times: Option<Times>,
@@ -36,7 +36,7 @@ pub(super) struct Times {
     pub(super) bucket: u64,
     /// For each value, the number of the bucket.
     pub(super) number: Vec<u64>,
-    pub(super) row: Vec<usize>,
+    pub(super) row: Vec<u32>,
     pub(super) value: Vec<u64>,
 }
 
@@ -82,21 +82,21 @@ impl Table {
         Table { kind: kind.into(), depth: 0, node, thread, object, measures, times: None }
     }
 
-    fn row(&mut self, (node, thread): (u32, i64), object: i64) -> usize {
+    fn row(&mut self, (node, thread): (u32, i32), object: i32) -> u32 {
         self.node.push(node);
         self.thread.push(thread);
         self.object.push(object);
         for values in self.measures.iter_mut().flat_map(|measure| &mut measure.values) {
             values.push(0);
         }
-        self.node.len() - 1
+        self.node.len() as u32 - 1
     }
 }
 
 /// A table that is being built.
 struct Growing {
     table: Table,
-    rows: FxHashMap<((u32, i64), i64), usize>,
+    rows: FxHashMap<((u32, i32), i32), u32>,
 }
 
 impl Growing {
@@ -109,11 +109,11 @@ impl Growing {
     }
 
     /// Adds the values of a profile at a place.
-    fn add(&mut self, number: usize, place: (u32, i64), object: i64, values: &[u64]) {
+    fn add(&mut self, number: usize, place: (u32, i32), object: i32, values: &[u64]) {
         let Growing { table, rows } = self;
         let row = *rows.entry((place, object)).or_insert_with(|| table.row(place, object));
         for (measure, value) in table.measures.iter_mut().zip(values) {
-            measure.values[number][row] += value;
+            measure.values[number][row as usize] += value;
         }
     }
 
@@ -126,7 +126,7 @@ impl Growing {
 
     /// Adds a value of the only measure in a bucket of time. Buckets of several sections may differ: the longest are
     /// `bucket` microseconds long.
-    fn add_at(&mut self, bucket: u64, number: u64, place: (u32, i64), object: i64, value: u64) {
+    fn add_at(&mut self, bucket: u64, number: u64, place: (u32, i32), object: i32, value: u64) {
         let Some(&row) = self.rows.get(&(place, object)) else { return };
         let times = self.table.times.get_or_insert_default();
         times.bucket = bucket;
@@ -216,10 +216,10 @@ fn sampled(
     number: usize,
     profile: &Profile,
     trace: TraceSerial,
-) -> ((u32, i64), i64) {
+) -> ((u32, i32), i32) {
     match profile.state_of(trace) {
         Some((state, stack)) => {
-            let object = shared.strings.number(state.label()).into();
+            let object = shared.strings.number(state.label()).cast_signed();
             (shared.place_of_stack(number, profile, trace, stack), object)
         }
         None => (shared.place(number, profile, trace), NONE),
@@ -237,25 +237,20 @@ fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     let measures = [("cpu-time", time, Unit::Microseconds), ("calls", calls, Unit::Count)];
     let mut table = Growing::new("times", &measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
-        // A section has the times since the previous one, but the calls since the VM started.
-        let mut traces: FxHashMap<TraceSerial, (Duration, u64)> = FxHashMap::default();
-        for row in profile.cpu_times().flat_map(|section| &section.rows) {
-            let (own, calls) = traces.entry(row.trace).or_default();
-            *own += row.own;
-            *calls = row.calls.max(*calls);
-        }
         // In the order of the tree, most nodes and rows differ by one from those before, which takes a character.
         let ranks = profile.traces.ranks();
         let rank = |trace| ranks[profile.traces.frames_of(trace).id().0 as usize];
-        let traces = traces.into_iter().map(|(trace, times)| (rank(trace), trace, times));
-        let mut traces: Vec<_> = traces.collect();
-        traces.sort_unstable();
-        table.rows.reserve(traces.len());
+        let rows = profile.cpu_times().flat_map(|section| &section.rows);
+        let mut rows: Vec<_> = rows.map(|row| (rank(row.trace), row)).collect();
+        rows.sort_unstable_by_key(|(rank, row)| (*rank, row.trace));
+        table.rows.reserve(rows.len());
         let mut rest = Duration::ZERO;
-        for (_, trace, (own, calls)) in traces {
-            let place = shared.place(number, profile, trace);
+        for rows in rows.chunk_by(|(_, one), (_, next)| one.trace == next.trace) {
+            let place = shared.place(number, profile, rows[0].1.trace);
+            // A section has the times since the previous one, but the calls since the VM started.
+            let calls = rows.iter().map(|(_, row)| row.calls).max().unwrap_or(0);
             // Fractions of a microsecond are carried over to the next row, so that the sum is right.
-            rest += own;
+            rest += rows.iter().map(|(_, row)| row.own).sum::<Duration>();
             let whole = microseconds(rest);
             rest -= Duration::from_micros(whole);
             table.add(number, place, NONE, &[whole, calls]);
@@ -277,7 +272,7 @@ fn sites(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
     for (number, profile) in profiles.iter().enumerate() {
         let Some(sites) = profile.sites().next_back() else { continue };
         for site in &sites.rows {
-            let object = shared.strings.class(&profile.site_type(site)).into();
+            let object = shared.strings.class(&profile.site_type(site)).cast_signed();
             let amounts = [site.live, site.allocated];
             let amounts = amounts.map(|amount| [amount.bytes, amount.instances]);
             let place = shared.place(number, profile, site.trace);
@@ -314,7 +309,7 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
         rows.sort_unstable();
         for ((trace, name), (time, hits)) in rows {
             let place = shared.place(number, profile, trace);
-            let object = shared.strings.number(&name).into();
+            let object = shared.strings.number(&name).cast_signed();
             table.add(number, place, object, &[microseconds(time), hits]);
         }
         let total: Duration = profile.monitor_times().map(|section| section.total).sum();
