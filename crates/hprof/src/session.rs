@@ -56,9 +56,10 @@ struct Tables {
 /// The counts of several threads together.
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    /// By stack number, if the costs of all threads are summed up.
+    /// By stack number: all threads together, or those without a number.
     calls: Vec<Cost>,
-    calls_by_thread: FxHashMap<(ThreadSerial, StackId), Cost>,
+    /// The costs of threads with a number, if each counts by itself.
+    calls_of_threads: Vec<(ThreadSerial, StackId, Cost)>,
     allocated: FxHashMap<u32, Tally>,
 }
 
@@ -69,33 +70,37 @@ impl Sums {
             if cost == Cost::default() {
                 return;
             }
+            if serial != ThreadSerial(0) {
+                self.calls_of_threads.push((serial, stack, cost));
+                return;
+            }
             let place = stack.0 as usize;
-            let sum = if threads {
-                self.calls_by_thread.entry((serial, stack)).or_default()
-            } else {
-                if self.calls.len() <= place {
-                    self.calls.resize(place + 1, Cost::default());
-                }
-                &mut self.calls[place]
-            };
-            sum.calls += cost.calls;
-            sum.time += cost.time;
+            if self.calls.len() <= place {
+                self.calls.resize(place + 1, Cost::default());
+            }
+            self.calls[place].calls += cost.calls;
+            self.calls[place].time += cost.time;
         });
         tables.allocated.add_to(&mut self.allocated);
     }
 
     /// Returns the stacks in which methods were called, and the costs of the calls.
-    fn calls(&self) -> impl Iterator<Item = ((ThreadSerial, StackId), &Cost)> {
-        let of_all = (0..).zip(&self.calls).filter(|(_, cost)| **cost != Cost::default());
-        let of_all = of_all.map(|(stack, cost)| ((ThreadSerial(0), StackId(stack)), cost));
-        let by_thread = self.calls_by_thread.iter().filter(|(_, cost)| **cost != Cost::default());
-        of_all.chain(by_thread.map(|(key, cost)| (*key, cost)))
+    fn calls(&self) -> impl Iterator<Item = (ThreadSerial, StackId, Cost)> {
+        let calls = (0..).zip(&self.calls).filter(|(_, cost)| **cost != Cost::default());
+        let calls = calls.map(|(stack, cost)| (ThreadSerial(0), StackId(stack), *cost));
+        calls.chain(self.calls_of_threads.iter().copied())
     }
 
-    fn calls_mut(&mut self) -> impl Iterator<Item = ((ThreadSerial, StackId), &mut Cost)> {
-        let of_all = (0..).zip(&mut self.calls).filter(|(_, cost)| **cost != Cost::default());
-        let of_all = of_all.map(|(stack, cost)| ((ThreadSerial(0), StackId(stack)), cost));
-        of_all.chain(self.calls_by_thread.iter_mut().map(|(key, cost)| (*key, cost)))
+    /// Calls `change` with the costs of each stack in each thread.
+    fn change_calls(&mut self, mut change: impl FnMut(ThreadSerial, StackId, &mut Cost)) {
+        for (stack, cost) in (0..).zip(&mut self.calls) {
+            if *cost != Cost::default() {
+                change(ThreadSerial(0), StackId(stack), cost);
+            }
+        }
+        for (thread, stack, cost) in &mut self.calls_of_threads {
+            change(*thread, *stack, cost);
+        }
     }
 }
 
@@ -110,13 +115,13 @@ pub struct CallSums {
 impl CallSums {
     /// Returns the section of CPU times without its rows.
     pub fn head(&self) -> CpuTimes {
-        let total = Duration::from_nanos(self.sums.calls().map(|(_, cost)| cost.time).sum());
+        let total = Duration::from_nanos(self.sums.calls().map(|(_, _, cost)| cost.time).sum());
         CpuTimes { at: Some(Time::now()), total, over: self.over, rows: Vec::new() }
     }
 
     /// Returns the rows, in no order.
     pub fn rows(&self) -> impl Iterator<Item = StackTime> {
-        self.sums.calls().map(|((thread, stack), cost)| StackTime {
+        self.sums.calls().map(|(thread, stack, cost)| StackTime {
             thread,
             stack,
             own: Duration::from_nanos(cost.time),
@@ -309,21 +314,21 @@ impl Session {
     pub fn call_times(&self, clear: bool) -> CallSums {
         let mut sums = self.sums();
         let mut dumped = lock(&self.dumped);
-        for (key, cost) in sums.calls_mut() {
-            let all = cost.time;
+        sums.change_calls(|thread, stack, cost| {
+            let (key, all) = ((thread, stack), cost.time);
             let before = if clear {
                 dumped.own_times.insert(key, all)
             } else {
                 dumped.own_times.get(&key).copied()
             };
             cost.time = all.saturating_sub(before.unwrap_or(0));
-        }
+        });
         CallSums { sums, over: self.options.over }
     }
 
     /// Returns the section of `cpu=old`.
     pub fn cpu_old(&self, profile: &Profile) -> CpuOld {
-        let row = |((_, stack), cost): ((ThreadSerial, StackId), &Cost)| {
+        let row = |(_, stack, cost): (ThreadSerial, StackId, Cost)| {
             let frames = profile.traces.path(stack).iter();
             let mut methods = frames.filter_map(|id| Some(profile.frames.get(id)?.method));
             Call {
