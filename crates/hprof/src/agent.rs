@@ -318,14 +318,13 @@ impl Agent for Hprof {
     fn object_alloc(&self, jvmpi: &mut GcDisabled<'_>, alloc: ObjectAlloc) {
         let shared = &self.shared;
         // Other events may occur while the trace is taken, so it is taken before the data is used.
-        let Some(mut frames) = self
-            .own(jvmpi)
-            .map(|mut own| std::mem::replace(&mut own.frames, Frames::with_depth(0)))
-        else {
-            return;
-        };
+        let taken = self.own(jvmpi).map(|mut own| {
+            let frames = std::mem::replace(&mut own.frames, Frames::with_depth(0));
+            (frames, own.session.options.names_methods_only())
+        });
+        let Some((mut frames, names_methods_only)) = taken else { return };
         let trace = jvmpi.call_trace(jvmpi.thread(), &mut frames);
-        if shared.session().options.names_methods_only() {
+        if names_methods_only {
             shared.learn_methods(jvmpi, trace);
             alloc.class().into_iter().for_each(|class| shared.learn_class(jvmpi, class));
         }
