@@ -372,9 +372,14 @@ impl Symbols {
         trace
     }
 
-    /// Returns the stack of a call with the innermost `depth` frames, without line numbers. Beyond about `most`
-    /// stacks, methods have no callers.
-    pub fn stack_of_call(&mut self, mut call: NewCall, depth: usize, most: usize) -> StackId {
+    /// Returns the stack of a call with the innermost `depth` frames, without line numbers, and if it is new. Beyond
+    /// about `most` stacks, methods have no callers.
+    pub fn stack_of_call(
+        &mut self,
+        mut call: NewCall,
+        depth: usize,
+        most: usize,
+    ) -> (StackId, bool) {
         let method = self.method(call.method);
         let Profile { frames, traces, .. } = &mut self.profile;
         let frame = frames.intern(Frame { method, line: Line::Unknown });
