@@ -1,7 +1,7 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
 use indexmap::IndexSet;
-use jvmpi_formats::profile::{FrameId, Profile, StackId, without_address};
+use jvmpi_formats::profile::{FrameId, Profile, StackId, Traces, without_address};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
@@ -80,10 +80,12 @@ impl Default for Tree {
 /// [`Code`] that is being built.
 #[derive(Default)]
 pub(super) struct Nodes {
-    code: Code,
-    methods: FxHashMap<(u32, u32), u32>,
-    frames: FxHashMap<(u32, i32), u32>,
-    nodes: FxHashMap<(u32, u32), u32>,
+    methods: Methods,
+    frames: Frames,
+    /// The tree: a stack's number is that of its node.
+    pub(super) tree: Traces,
+    method_rows: FxHashMap<(u32, u32), u32>,
+    frame_rows: FxHashMap<(u32, i32), u32>,
     /// The frames of each profile; None if its method is unknown.
     of_profile: FxHashMap<(usize, FrameId), Option<u32>>,
     /// The nodes of each profile's stacks, by the place of the stack; 0 if it was not asked for.
@@ -91,22 +93,14 @@ pub(super) struct Nodes {
 }
 
 impl From<Nodes> for Code {
-    fn from(nodes: Nodes) -> Code {
-        nodes.code
+    fn from(Nodes { methods, frames, tree, .. }: Nodes) -> Code {
+        let calls = (0..tree.stacks() as u32).map(|node| tree.call(StackId(node)));
+        let (frame, parent) = calls.map(|call| call.map_or((0, 0), |it| (it.0.0, it.1.0))).unzip();
+        Code { methods, frames, nodes: Tree { parent, frame } }
     }
 }
 
 impl Nodes {
-    /// Returns the number of frames of each node's stack.
-    pub(super) fn depths(&self) -> Vec<u32> {
-        let parents = &self.code.nodes.parent;
-        let mut depths = vec![0; parents.len()];
-        for node in 1..parents.len() {
-            depths[node] = depths[parents[node] as usize] + 1;
-        }
-        depths
-    }
-
     /// Returns the node of a stack's innermost frame, or 0 for an empty or unknown stack.
     pub(super) fn of_stack(
         &mut self,
@@ -136,7 +130,7 @@ impl Nodes {
             let known = self.of_profile.get(&(number, frame)).copied();
             let frame = known.unwrap_or_else(|| self.learn(strings, number, profile, frame));
             if let Some(frame) = frame {
-                node = self.child(node, frame);
+                node = self.tree.push(StackId(node), FrameId(frame)).0;
             }
             stacks[stack.0 as usize] = node;
         }
@@ -163,8 +157,8 @@ impl Nodes {
     }
 
     fn method(&mut self, class: u32, name: u32, source: u32) -> u32 {
-        let Methods { class: classes, name: names, source: sources } = &mut self.code.methods;
-        *self.methods.entry((class, name)).or_insert_with(|| {
+        let Methods { class: classes, name: names, source: sources } = &mut self.methods;
+        *self.method_rows.entry((class, name)).or_insert_with(|| {
             classes.push(class);
             names.push(name);
             sources.push(source);
@@ -173,20 +167,11 @@ impl Nodes {
     }
 
     fn frame(&mut self, method: u32, line: i32) -> u32 {
-        let Frames { method: methods, line: lines } = &mut self.code.frames;
-        *self.frames.entry((method, line)).or_insert_with(|| {
+        let Frames { method: methods, line: lines } = &mut self.frames;
+        *self.frame_rows.entry((method, line)).or_insert_with(|| {
             methods.push(method);
             lines.push(line);
             methods.len() as u32 - 1
-        })
-    }
-
-    fn child(&mut self, parent: u32, frame: u32) -> u32 {
-        let Tree { parent: parents, frame: frames } = &mut self.code.nodes;
-        *self.nodes.entry((parent, frame)).or_insert_with(|| {
-            parents.push(parent);
-            frames.push(frame);
-            parents.len() as u32 - 1
         })
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use jvmpi_formats::profile::heap::type_name;
-use jvmpi_formats::profile::{Monitor, Profile, TraceSerial};
+use jvmpi_formats::profile::{Amount, Monitor, Profile, TraceSerial};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -64,13 +64,31 @@ pub(super) enum Unit {
     Bytes,
 }
 
-impl Table {
+/// A table that is being built.
+struct Growing<const MEASURES: usize> {
+    table: Table,
+    rows: Vec<Row<MEASURES>>,
+    /// Values of the only measure in buckets of time: the bucket, the row and the value.
+    times: Vec<(u64, Key, u64)>,
+}
+
+/// The node, the thread and the object of a row.
+type Key = (u32, i32, i32);
+
+/// Values of a profile for a row. Another one may have the same key.
+struct Row<const MEASURES: usize> {
+    key: Key,
+    number: u32,
+    values: [u64; MEASURES],
+}
+
+impl<const MEASURES: usize> Growing<MEASURES> {
     fn new(
         kind: &'static str,
-        measures: &[(&'static str, &'static str, Unit)],
+        measures: [(&'static str, &'static str, Unit); MEASURES],
         profiles: usize,
-    ) -> Table {
-        let measures = measures.iter().map(|&(name, title, unit)| Measure {
+    ) -> Self {
+        let measures = measures.into_iter().map(|(name, title, unit)| Measure {
             name: name.into(),
             title: title.into(),
             unit,
@@ -79,60 +97,32 @@ impl Table {
         });
         let measures = measures.collect();
         let (node, thread, object) = (Vec::new(), Vec::new(), Vec::new());
-        Table { kind: kind.into(), depth: 0, node, thread, object, measures, times: None }
-    }
-
-    fn row(&mut self, (node, thread): (u32, i32), object: i32) -> u32 {
-        self.node.push(node);
-        self.thread.push(thread);
-        self.object.push(object);
-        for values in self.measures.iter_mut().flat_map(|measure| &mut measure.values) {
-            values.push(0);
-        }
-        self.node.len() as u32 - 1
-    }
-}
-
-/// A table that is being built.
-struct Growing {
-    table: Table,
-    rows: FxHashMap<((u32, i32), i32), u32>,
-}
-
-impl Growing {
-    fn new(
-        kind: &'static str,
-        measures: &[(&'static str, &'static str, Unit)],
-        profiles: usize,
-    ) -> Growing {
-        Growing { table: Table::new(kind, measures, profiles), rows: FxHashMap::default() }
+        let table =
+            Table { kind: kind.into(), depth: 0, node, thread, object, measures, times: None };
+        Self { table, rows: Vec::new(), times: Vec::new() }
     }
 
     /// Adds the values of a profile at a place.
-    fn add(&mut self, number: usize, place: (u32, i32), object: i32, values: &[u64]) {
-        let Growing { table, rows } = self;
-        let row = *rows.entry((place, object)).or_insert_with(|| table.row(place, object));
-        for (measure, value) in table.measures.iter_mut().zip(values) {
-            measure.values[number][row as usize] += value;
-        }
+    fn add(
+        &mut self,
+        number: usize,
+        (node, thread): (u32, i32),
+        object: i32,
+        values: [u64; MEASURES],
+    ) {
+        self.rows.push(Row { key: (node, thread, object), number: number as u32, values });
     }
 
     /// Sets the totals, which are no less than the rows' sums.
-    fn totals(&mut self, number: usize, totals: &[u64]) {
-        for (measure, &total) in self.table.measures.iter_mut().zip(totals) {
+    fn totals(&mut self, number: usize, totals: [u64; MEASURES]) {
+        for (measure, total) in self.table.measures.iter_mut().zip(totals) {
             measure.total[number] = total;
         }
     }
 
-    /// Adds a value of the only measure in a bucket of time. Buckets of several sections may differ: the longest are
-    /// `bucket` microseconds long.
-    fn add_at(&mut self, bucket: u64, number: u64, place: (u32, i32), object: i32, value: u64) {
-        let Some(&row) = self.rows.get(&(place, object)) else { return };
-        let times = self.table.times.get_or_insert_default();
-        times.bucket = bucket;
-        times.number.push(number);
-        times.row.push(row);
-        times.value.push(value);
+    /// Adds a value of the only measure in a bucket of time.
+    fn add_at(&mut self, bucket: u64, (node, thread): (u32, i32), object: i32, value: u64) {
+        self.times.push((bucket, (node, thread, object), value));
     }
 
     /// Adds to the total of the only measure.
@@ -140,14 +130,40 @@ impl Growing {
         self.table.measures[0].total[number] += more;
     }
 
-    /// Returns the table, if it has rows.
-    fn finish(mut self) -> Option<Table> {
-        for measure in &mut self.table.measures {
+    /// Returns the table, if it has rows. Its buckets are as long as `bucket`.
+    fn finish(self, bucket: u64) -> Option<Table> {
+        let Self { mut table, mut rows, times } = self;
+        rows.sort_unstable_by_key(|row| row.key);
+        for rows in rows.chunk_by(|one, next| one.key == next.key) {
+            let (node, thread, object) = rows[0].key;
+            table.node.push(node);
+            table.thread.push(thread);
+            table.object.push(object);
+            for (place, measure) in table.measures.iter_mut().enumerate() {
+                for (number, values) in (0..).zip(&mut measure.values) {
+                    let own = rows.iter().filter(|row| row.number == number);
+                    values.push(own.map(|row| row.values[place]).sum());
+                }
+            }
+        }
+        for measure in &mut table.measures {
             for (total, values) in measure.total.iter_mut().zip(&measure.values) {
                 *total = (*total).max(values.iter().sum());
             }
         }
-        (!self.table.node.is_empty()).then_some(self.table)
+        if !times.is_empty() {
+            rows.dedup_by_key(|row| row.key);
+            let mut found = Times { bucket, ..Times::default() };
+            for (number, key, value) in times {
+                // Rows that were cut off have no place.
+                let Ok(row) = rows.binary_search_by_key(&key, |row| row.key) else { continue };
+                found.number.push(number);
+                found.row.push(row as u32);
+                found.value.push(value);
+            }
+            table.times = Some(found).filter(|found| !found.row.is_empty());
+        }
+        (!table.node.is_empty()).then_some(table)
     }
 }
 
@@ -160,7 +176,7 @@ pub(super) fn tables(
     let [cpu, wall] = samples(shared, profiles, intervals);
     let tables =
         [cpu, wall, times(shared, profiles), sites(shared, profiles), monitors(shared, profiles)];
-    let depths = shared.code.depths();
+    let depths = shared.code.tree.depths();
     let with_depth = |mut table: Table| {
         table.depth = table.node.iter().map(|node| depths[*node as usize]).max().unwrap_or(0);
         table
@@ -181,33 +197,35 @@ fn samples(
         Some(_) => (["CPU time by samples", "Elapsed time by samples"], Unit::Microseconds),
         None => (["CPU samples", "Wall-clock samples"], Unit::Count),
     };
-    let table = |kind, name, title| Growing::new(kind, &[(name, title, unit)], profiles.len());
+    let table = |kind, name, title| Growing::new(kind, [(name, title, unit)], profiles.len());
     let mut cpu = table("samples", "cpu-samples", titles[0]);
     let mut wall = table("wall", "wall-samples", titles[1]);
+    // Buckets of several sections may differ.
+    let sections = profiles.iter().flat_map(|profile| profile.cpu_samples());
+    let buckets = sections.map(|section| microseconds(section.timeline.bucket));
+    let longest = buckets.max().unwrap_or(0).max(1);
     for (number, profile) in profiles.iter().enumerate() {
         let each = intervals.as_ref().map_or(1, |intervals| intervals[number]);
-        let buckets = profile.cpu_samples().map(|section| microseconds(section.timeline.bucket));
-        let longest = buckets.max().unwrap_or(0).max(1);
         for section in profile.cpu_samples() {
             let mut is_wall = false;
             for row in &section.rows {
                 let (place, object) = sampled(shared, number, profile, row.trace);
                 is_wall |= object != NONE;
                 let table = if object == NONE { &mut cpu } else { &mut wall };
-                table.add(number, place, object, &[row.samples * each]);
+                table.add(number, place, object, [row.samples * each]);
             }
             // Two recordings have no common time.
             for row in section.timeline.rows.iter().filter(|_| profiles.len() == 1) {
                 let (place, object) = sampled(shared, number, profile, row.trace);
                 let table = if object == NONE { &mut cpu } else { &mut wall };
                 let start = microseconds(section.timeline.bucket) * u64::from(row.bucket);
-                table.add_at(longest, start / longest, place, object, row.samples * each);
+                table.add_at(start / longest, place, object, row.samples * each);
             }
             let table = if is_wall { &mut wall } else { &mut cpu };
             table.add_total(number, section.total * each);
         }
     }
-    [cpu.finish(), wall.finish()]
+    [cpu.finish(longest), wall.finish(longest)]
 }
 
 /// Returns the place and the object of a sample: for a wall-clock sample, the state of the thread.
@@ -235,7 +253,7 @@ fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
         ["CPU time", "Method calls"]
     };
     let measures = [("cpu-time", time, Unit::Microseconds), ("calls", calls, Unit::Count)];
-    let mut table = Growing::new("times", &measures, profiles.len());
+    let mut table = Growing::new("times", measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
         // In the order of the tree, most nodes and rows differ by one from those before, which takes a character.
         let ranks = profile.traces.ranks();
@@ -253,12 +271,12 @@ fn times(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
             rest += rows.iter().map(|(_, row)| row.own).sum::<Duration>();
             let whole = microseconds(rest);
             rest -= Duration::from_micros(whole);
-            table.add(number, place, NONE, &[whole, calls]);
+            table.add(number, place, NONE, [whole, calls]);
         }
         let total = profile.cpu_times().map(|section| section.total).sum();
-        table.totals(number, &[microseconds(total)]);
+        table.totals(number, [microseconds(total), 0]);
     }
-    table.finish()
+    table.finish(0)
 }
 
 fn sites(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
@@ -268,20 +286,21 @@ fn sites(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
         ("allocated-bytes", "Allocated bytes", Unit::Bytes),
         ("allocated-objects", "Allocated objects", Unit::Count),
     ];
-    let mut table = Growing::new("sites", &measures, profiles.len());
+    let mut table = Growing::new("sites", measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
         let Some(sites) = profile.sites().next_back() else { continue };
         for site in &sites.rows {
             let object = shared.strings.class(&profile.site_type(site)).cast_signed();
-            let amounts = [site.live, site.allocated];
-            let amounts = amounts.map(|amount| [amount.bytes, amount.instances]);
             let place = shared.place(number, profile, site.trace);
-            table.add(number, place, object, amounts.as_flattened());
+            table.add(number, place, object, amounts(site.live, site.allocated));
         }
-        let totals = [sites.live, sites.allocated].map(|amount| [amount.bytes, amount.instances]);
-        table.totals(number, totals.as_flattened());
+        table.totals(number, amounts(sites.live, sites.allocated));
     }
-    table.finish()
+    table.finish(0)
+}
+
+fn amounts(live: Amount, allocated: Amount) -> [u64; 4] {
+    [live.bytes, live.instances, allocated.bytes, allocated.instances]
 }
 
 fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
@@ -289,7 +308,7 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
         ("monitor-time", "Time blocked on monitors", Unit::Microseconds),
         ("contended", "Contended entries", Unit::Count),
     ];
-    let mut table = Growing::new("monitors", &measures, profiles.len());
+    let mut table = Growing::new("monitors", measures, profiles.len());
     for (number, profile) in profiles.iter().enumerate() {
         // Times and hits are summed up in the same way as times and calls above.
         let mut rows: FxHashMap<(TraceSerial, String), (Duration, u64)> = FxHashMap::default();
@@ -310,12 +329,12 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
         for ((trace, name), (time, hits)) in rows {
             let place = shared.place(number, profile, trace);
             let object = shared.strings.number(&name).cast_signed();
-            table.add(number, place, object, &[microseconds(time), hits]);
+            table.add(number, place, object, [microseconds(time), hits]);
         }
         let total: Duration = profile.monitor_times().map(|section| section.total).sum();
-        table.totals(number, &[microseconds(total.saturating_sub(hidden))]);
+        table.totals(number, [microseconds(total.saturating_sub(hidden)), 0]);
     }
-    table.finish()
+    table.finish(0)
 }
 
 /// Returns true if the monitor is one of the profiler's own, such as `_hprof heap`.
