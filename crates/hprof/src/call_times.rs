@@ -8,8 +8,8 @@
 
 use hashbrown::HashTable;
 use jvmpi_formats::profile::{FrameId, StackId, Traces};
-use rustc_hash::{FxHashMap, FxHasher};
-use std::hash::{Hash, Hasher};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -220,7 +220,7 @@ struct Callee {
 
 impl Callee {
     fn hash(&self) -> u64 {
-        hash_callee(self.caller, self.method)
+        FxBuildHasher.hash_one((self.caller, self.method))
     }
 }
 
@@ -348,8 +348,9 @@ impl CallTimes {
     }
 
     fn in_table(&self, caller: u32, method: usize) -> Option<u32> {
+        let hash = Callee { caller, node: 0, method }.hash();
         let is_it = |callee: &Callee| callee.caller == caller && callee.method == method;
-        self.callees.find(hash_callee(caller, method), is_it).map(|callee| callee.node)
+        self.callees.find(hash, is_it).map(|callee| callee.node)
     }
 
     #[cold]
@@ -462,13 +463,6 @@ pub fn stack_of_call(
         traces.stack(&frames)
     };
     (stack, stack.0 as usize >= before)
-}
-
-#[inline]
-fn hash_callee(caller: u32, method: usize) -> u64 {
-    let mut hasher = FxHasher::default();
-    (caller, method).hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub struct Symbols {
     /// The tables, without sections. They only grow.
     pub profile: Profile,
     methods: FxHashMap<usize, MethodId>,
+    /// The frames of calls, by `jmethodID`.
+    calls: FxHashMap<usize, FrameId>,
     classes: FxHashMap<u64, Arc<LoadedClass>>,
     threads: FxHashMap<usize, ThreadSerial>,
     /// The numbers of threads by their objects, also of ended ones.
@@ -114,6 +116,7 @@ impl Default for Symbols {
         Self {
             profile: empty_profile(),
             methods: FxHashMap::default(),
+            calls: FxHashMap::default(),
             classes: FxHashMap::default(),
             threads: FxHashMap::default(),
             by_object: FxHashMap::default(),
@@ -173,6 +176,7 @@ impl Symbols {
         let Some(class) = self.classes.remove(&class) else { return };
         for method in &class.methods {
             self.methods.remove(method);
+            self.calls.remove(method);
         }
         if let Some(class) = self.profile.classes.get_mut(class.serial) {
             class.unloaded = true;
@@ -248,6 +252,7 @@ impl Symbols {
         }
         self.events = Vec::new();
         self.frames = Vec::new();
+        self.calls.clear();
         self.names = new.names.len();
         self.profile = new;
     }
@@ -380,9 +385,13 @@ impl Symbols {
         depth: usize,
         most: usize,
     ) -> (StackId, bool) {
-        let method = self.method(call.method);
-        let Profile { frames, traces, .. } = &mut self.profile;
-        let frame = frames.intern(Frame { method, line: Line::Unknown });
+        let frame = self.calls.get(&call.method).copied().unwrap_or_else(|| {
+            let method = self.method(call.method);
+            let frame = self.profile.frames.intern(Frame { method, line: Line::Unknown });
+            self.calls.insert(call.method, frame);
+            frame
+        });
+        let traces = &mut self.profile.traces;
         if traces.stacks() > most {
             call.caller = StackId::EMPTY;
         }
