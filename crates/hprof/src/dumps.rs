@@ -10,7 +10,9 @@ use crate::{heap, monitors};
 use jvmpi::{EventType, Level, MultiThreaded, OnLoad, RawMonitor};
 use jvmpi_formats::hprof::control::{Command, Control, SiteFlags};
 use jvmpi_formats::hprof::options::{Cpu, Options};
-use jvmpi_formats::profile::{DumpKind, Profile, Section, Settings, Time, preamble};
+use jvmpi_formats::profile::{
+    CpuTime, DumpKind, Profile, Section, Settings, StackTime, Time, preamble,
+};
 use std::cell::RefCell;
 use std::io;
 use std::net::TcpStream;
@@ -295,13 +297,19 @@ impl Work {
     }
 
     fn call_times(&mut self, shared: &Shared, session: &Session, clear: bool) -> io::Result<()> {
-        let times = session.call_times(clear);
+        let (mut times, rows) = session.call_times(clear);
         self.look_again(shared);
         let Self { output, profile, .. } = self;
-        if output.writer()?.stack_times(profile, &times.head(), &mut times.rows())? {
+        if output.writer()?.stack_times(profile, &times, &mut rows.iter().copied())? {
             return Ok(());
         }
-        self.section(shared, times.section(&shared.known, session.options.cutoff))
+        let row = |StackTime { thread, stack, own, calls }| {
+            let trace = lock(&shared.known).profile.traces.intern_stack(thread, stack);
+            CpuTime { trace, own, calls }
+        };
+        times.rows = rows.into_iter().map(row).collect();
+        times.rank(session.options.cutoff as f32);
+        self.section(shared, times)
     }
 
     /// Reports once in a session that there were more stacks than the limit.

@@ -3,14 +3,13 @@
 use crate::call_times::{CallCosts, Cost, Limit};
 use crate::monitor_times::Waits;
 use crate::sites::{Counts, SiteKey, Sites};
-use crate::symbols::Symbols;
 use crate::timeline::Timeline;
 use crate::weights::{Tally, Weights};
 use jvmpi_formats::hprof::control::SiteFlags;
 use jvmpi_formats::hprof::options::Options;
 use jvmpi_formats::profile::{
-    self, Call, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, HeapSummary, Profile, Site,
-    StackId, StackTime, ThreadSerial, Time, TraceSerial,
+    self, Call, CpuOld, CpuSample, CpuSamples, CpuTimes, HeapSummary, Profile, Site, StackId,
+    StackTime, ThreadSerial, Time, TraceSerial,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,7 +58,7 @@ struct Sums {
     /// By stack number: all threads together, or those without a number.
     calls: Vec<Cost>,
     /// The costs of threads with a number, if each counts by itself.
-    calls_of_threads: Vec<(ThreadSerial, StackId, Cost)>,
+    calls_of_threads: Vec<StackTime>,
     allocated: FxHashMap<u32, Tally>,
 }
 
@@ -71,7 +70,7 @@ impl Sums {
                 return;
             }
             if serial != ThreadSerial(0) {
-                self.calls_of_threads.push((serial, stack, cost));
+                self.calls_of_threads.push(cost.at(serial, stack));
                 return;
             }
             let place = stack.0 as usize;
@@ -83,63 +82,11 @@ impl Sums {
         });
         tables.allocated.add_to(&mut self.allocated);
     }
-
-    /// Returns the stacks in which methods were called, and the costs of the calls.
-    fn calls(&self) -> impl Iterator<Item = (ThreadSerial, StackId, Cost)> {
-        let calls = (0..).zip(&self.calls).filter(|(_, cost)| **cost != Cost::default());
-        let calls = calls.map(|(stack, cost)| (ThreadSerial(0), StackId(stack), *cost));
-        calls.chain(self.calls_of_threads.iter().copied())
-    }
-
-    /// Calls `change` with the costs of each stack in each thread.
-    fn change_calls(&mut self, mut change: impl FnMut(ThreadSerial, StackId, &mut Cost)) {
-        for (stack, cost) in (0..).zip(&mut self.calls) {
-            if *cost != Cost::default() {
-                change(ThreadSerial(0), StackId(stack), cost);
-            }
-        }
-        for (thread, stack, cost) in &mut self.calls_of_threads {
-            change(*thread, *stack, cost);
-        }
-    }
 }
 
-/// The costs of the calls of all threads.
-#[derive(Debug)]
-pub struct CallSums {
-    sums: Sums,
-    /// The `over=` of the session.
-    over: Option<Duration>,
-}
-
-impl CallSums {
-    /// Returns the section of CPU times without its rows.
-    pub fn head(&self) -> CpuTimes {
-        let total = Duration::from_nanos(self.sums.calls().map(|(_, _, cost)| cost.time).sum());
-        CpuTimes { at: Some(Time::now()), total, over: self.over, rows: Vec::new() }
-    }
-
-    /// Returns the rows, in no order.
-    pub fn rows(&self) -> impl Iterator<Item = StackTime> {
-        self.sums.calls().map(|(thread, stack, cost)| StackTime {
-            thread,
-            stack,
-            own: Duration::from_nanos(cost.time),
-            calls: cost.calls,
-        })
-    }
-
-    /// Returns the section, without the rows below the cutoff.
-    pub fn section(&self, known: &Mutex<Symbols>, cutoff: f64) -> CpuTimes {
-        let row = |row: StackTime| {
-            let StackTime { thread, stack, own, calls } = row;
-            let trace = lock(known).profile.traces.intern_stack(thread, stack);
-            CpuTime { trace, own, calls }
-        };
-        let mut section = self.head();
-        section.rows = self.rows().map(row).collect();
-        section.rank(cutoff as f32);
-        section
+impl Cost {
+    fn at(self, thread: ThreadSerial, stack: StackId) -> StackTime {
+        StackTime { thread, stack, own: Duration::from_nanos(self.time), calls: self.calls }
     }
 }
 
@@ -160,7 +107,7 @@ impl Samples {
 /// The values that earlier dumps have written.
 #[derive(Debug, Default)]
 struct Dumped {
-    own_times: FxHashMap<(ThreadSerial, StackId), u64>,
+    own_times: FxHashMap<(ThreadSerial, StackId), Duration>,
     /// The sites as they were last written.
     sites: FxHashMap<SiteKey, (Tally, Tally)>,
     /// The allocated amounts when sites were cleared.
@@ -309,36 +256,41 @@ impl Session {
         section
     }
 
-    /// Sums up the costs of calls. With `clear`, the next sum has only later times. The number of calls is never
-    /// cleared.
-    pub fn call_times(&self, clear: bool) -> CallSums {
-        let mut sums = self.sums();
+    /// Returns the stacks in which methods were called since the start, in no order.
+    fn all_calls(&self) -> Vec<StackTime> {
+        let Sums { calls, calls_of_threads: mut rows, .. } = self.sums();
+        let calls = (0..).zip(calls).filter(|(_, cost)| *cost != Cost::default());
+        rows.extend(calls.map(|(stack, cost)| cost.at(ThreadSerial(0), StackId(stack))));
+        rows
+    }
+
+    /// Returns the section of CPU times without rows, and its rows by stack, in no order. With `clear`, the next section
+    /// has only later times. The number of calls is never cleared.
+    pub fn call_times(&self, clear: bool) -> (CpuTimes, Vec<StackTime>) {
         let mut dumped = lock(&self.dumped);
-        sums.change_calls(|thread, stack, cost| {
-            let (key, all) = ((thread, stack), cost.time);
+        let mut rows = self.all_calls();
+        for row in &mut rows {
+            let key = (row.thread, row.stack);
             let before = if clear {
-                dumped.own_times.insert(key, all)
+                dumped.own_times.insert(key, row.own)
             } else {
                 dumped.own_times.get(&key).copied()
             };
-            cost.time = all.saturating_sub(before.unwrap_or(0));
-        });
-        CallSums { sums, over: self.options.over }
+            row.own = row.own.saturating_sub(before.unwrap_or_default());
+        }
+        let total = rows.iter().map(|row| row.own).sum();
+        let (at, over) = (Some(Time::now()), self.options.over);
+        (CpuTimes { at, total, over, rows: Vec::new() }, rows)
     }
 
     /// Returns the section of `cpu=old`.
     pub fn cpu_old(&self, profile: &Profile) -> CpuOld {
-        let row = |(_, stack, cost): (ThreadSerial, StackId, Cost)| {
+        let row = |StackTime { stack, own: time, calls: count, .. }| {
             let frames = profile.traces.path(stack).iter();
             let mut methods = frames.filter_map(|id| Some(profile.frames.get(id)?.method));
-            Call {
-                count: cost.calls,
-                callee: methods.next(),
-                caller: methods.next(),
-                time: Duration::from_nanos(cost.time),
-            }
+            Call { count, callee: methods.next(), caller: methods.next(), time }
         };
-        let mut section = CpuOld { rows: self.sums().calls().map(row).collect() };
+        let mut section = CpuOld { rows: self.all_calls().into_iter().map(row).collect() };
         section.rank();
         section
     }
