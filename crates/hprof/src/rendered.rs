@@ -1,8 +1,6 @@
 //! Files that are rendered as a whole from everything dumped: SVG pictures and profiles of other tools.
 
-use jvmpi_formats::profile::{
-    ClassSerial, EachRecord, Format, HeapDump, Profile, Section, ThreadSerial, Writer, write_stacks,
-};
+use jvmpi_formats::profile::{Format, Profile, Section, ThreadSerial, Writer, write_stacks};
 use std::io::{self, Write};
 
 /// The dumped data.
@@ -38,10 +36,6 @@ impl Writer for Rendered {
         Ok(())
     }
 
-    fn class_unload(&mut self, _: &Profile, _: ClassSerial) -> io::Result<()> {
-        Ok(())
-    }
-
     fn traces(&mut self, _: &Profile) -> io::Result<()> {
         Ok(())
     }
@@ -51,22 +45,8 @@ impl Writer for Rendered {
         Ok(())
     }
 
-    /// The options allow no heap dump in these formats.
-    fn heap_dump(
-        &mut self,
-        _: &Profile,
-        _: &HeapDump,
-        _: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
     fn holds(&self, _: &Section) -> bool {
         true
-    }
-
-    fn needs_values(&self) -> bool {
-        false
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -22,8 +22,10 @@ pub trait Writer {
     /// Records that a thread has ended.
     fn thread_end(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
 
-    /// Records that a class was unloaded. Text has no record of it.
-    fn class_unload(&mut self, profile: &Profile, class: ClassSerial) -> io::Result<()>;
+    /// Records that a class was unloaded. Only binary files have a record of it.
+    fn class_unload(&mut self, _profile: &Profile, _class: ClassSerial) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Writes all traces that were not written yet.
     fn traces(&mut self, profile: &Profile) -> io::Result<()>;
@@ -39,18 +41,26 @@ pub trait Writer {
     /// Writes a heap dump. `records` passes all records to the function that it gets. It may be called twice,
     /// because some formats need the total length first. Both times the records must be the same, and their
     /// names must be in the profile.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the kind `Unsupported` if the format has no heap dumps.
     fn heap_dump(
         &mut self,
-        profile: &Profile,
-        dump: &HeapDump,
-        records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
-    ) -> io::Result<()>;
+        _profile: &Profile,
+        _dump: &HeapDump,
+        _records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        Err(unsupported("this format has no heap dumps"))
+    }
 
     /// Returns true if the format has this kind of section.
     fn holds(&self, section: &Section) -> bool;
 
     /// Returns true if heap dumps need all fields and their values, not only references.
-    fn needs_values(&self) -> bool;
+    fn needs_values(&self) -> bool {
+        false
+    }
 
     /// Writes CPU times stack by stack, in any order and without cutoff, in a section with `head` as its other
     /// content. Returns false, with nothing written, if the format has no such rows: use [`section`](Self::section)
@@ -76,4 +86,9 @@ pub trait Writer {
 
     /// Writes the data that is still in buffers.
     fn flush(&mut self) -> io::Result<()>;
+}
+
+/// Returns the error of what a format does not have.
+pub(crate) fn unsupported(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, what)
 }

@@ -10,7 +10,7 @@ use crate::profile::model::{
     Class, ClassSerial, CpuSamples, FrameId, HeapDump, HeapSummary, NameId, ObjectId, Profile,
     Section, Sites, ThreadSerial, Time, TraceSerial, Value,
 };
-use crate::profile::writer::{EachRecord, Writer};
+use crate::profile::writer::{EachRecord, Writer, unsupported};
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
@@ -513,10 +513,6 @@ impl<W: Write> Writer for BinaryWriter<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-fn unsupported(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, what)
 }
 
 fn invalid(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {

@@ -2,10 +2,10 @@
 
 use super::{DumpKind, Message, Row, VERSION};
 use crate::profile::model::{
-    ClassSerial, CpuTime, CpuTimes, FrameId, HeapDump, MethodId, Monitor, NameId, Profile, Section,
-    StackId, StackTime, ThreadSerial,
+    ClassSerial, CpuTime, CpuTimes, FrameId, MethodId, Monitor, NameId, Profile, Section, StackId,
+    StackTime, ThreadSerial,
 };
-use crate::profile::writer::{EachRecord, Writer};
+use crate::profile::writer::{Writer, unsupported};
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -111,10 +111,6 @@ impl<W: Write> Writer for StreamWriter<W> {
         self.send(&Message::ThreadEnd(thread))
     }
 
-    fn class_unload(&mut self, _: &Profile, _: ClassSerial) -> io::Result<()> {
-        Ok(())
-    }
-
     fn traces(&mut self, profile: &Profile) -> io::Result<()> {
         for place in mem::replace(&mut self.frames, profile.frames.len())..profile.frames.len() {
             let frame = profile.frames.get(FrameId(place as u32)).ok_or_else(invalid)?;
@@ -146,8 +142,7 @@ impl<W: Write> Writer for StreamWriter<W> {
             return self.stack_times(profile, times, &mut rows).map(|_| ());
         }
         if !self.holds(section) {
-            let what = format!("a stream has no {}", section.name());
-            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+            return Err(unsupported(&format!("a stream has no {}", section.name())));
         }
         self.traces(profile)?;
         self.send(&Message::Section(Cow::Borrowed(section)))?;
@@ -186,21 +181,8 @@ impl<W: Write> Writer for StreamWriter<W> {
         Ok(())
     }
 
-    fn heap_dump(
-        &mut self,
-        _: &Profile,
-        _: &HeapDump,
-        _: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "a stream has no heap dumps"))
-    }
-
     fn holds(&self, section: &Section) -> bool {
         !matches!(section, Section::HeapDump(_) | Section::CpuOld(_))
-    }
-
-    fn needs_values(&self) -> bool {
-        false
     }
 
     fn stack_times(

@@ -5,13 +5,13 @@ use crate::profile::heap::{
     Class, Instance, LAST_ID, Objects, Primitives, Record, Root, RootKind, array_name, type_name,
 };
 use crate::profile::model::{
-    Amount, ClassSerial, CpuOld, CpuSamples, CpuTimes, FrameId, HeapDump, Line, MethodId, Monitor,
-    MonitorDump, MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial,
-    ThreadState, Time, TraceSerial, Value, qualified,
+    Amount, CpuOld, CpuSamples, CpuTimes, FrameId, HeapDump, Line, MethodId, Monitor, MonitorDump,
+    MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial, ThreadState, Time,
+    TraceSerial, Value, qualified,
 };
 use crate::profile::printable;
 use crate::profile::stream::DumpKind;
-use crate::profile::writer::{EachRecord, Writer};
+use crate::profile::writer::{EachRecord, Writer, unsupported};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::fmt::{self, Display};
@@ -406,10 +406,6 @@ impl<W: Write> Writer for TextWriter<W> {
         writeln!(self.out, "THREAD END (id = {})", thread.0)
     }
 
-    fn class_unload(&mut self, _: &Profile, _: ClassSerial) -> io::Result<()> {
-        Ok(())
-    }
-
     fn traces(&mut self, profile: &Profile) -> io::Result<()> {
         profile.traces.iter().try_for_each(|trace| self.frames(profile, trace.serial))
     }
@@ -474,10 +470,6 @@ impl<W: Write> Writer for TextWriter<W> {
         !matches!(section, Section::HeapSummary(_))
     }
 
-    fn needs_values(&self) -> bool {
-        false
-    }
-
     fn end_dump(&mut self, kind: DumpKind) -> io::Result<()> {
         if kind == DumpKind::Snapshot { writeln!(self.out) } else { Ok(()) }
     }
@@ -500,10 +492,6 @@ fn frame_line(profile: &Profile, id: FrameId) -> Box<str> {
         Line::Compiled => format!("\t{method}({source}:Compiled method)\n"),
     };
     line.into()
-}
-
-fn unsupported(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, what)
 }
 
 /// The percentages of rows, each and summed up.
