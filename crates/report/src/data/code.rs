@@ -1,8 +1,7 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
-use indexmap::IndexSet;
-use jvmpi_formats::profile::{FrameId, Profile, StackId, Traces, without_address};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use jvmpi_formats::profile::{FrameId, Names, Profile, StackId, Traces, without_address};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::column;
@@ -12,7 +11,7 @@ use super::column;
 pub(super) struct Strings {
     /// True if names of hidden classes are replaced by those that are the same in each run.
     in_any_run: bool,
-    strings: IndexSet<String, FxBuildHasher>,
+    strings: Names,
 }
 
 impl Strings {
@@ -27,14 +26,13 @@ impl Strings {
     }
 
     pub(super) fn number(&mut self, string: &str) -> u32 {
-        let known = self.strings.get_index_of(string);
-        known.unwrap_or_else(|| self.strings.insert_full(string.to_owned()).0) as u32
+        self.strings.intern(string).0
     }
 }
 
 impl From<Strings> for Vec<String> {
     fn from(strings: Strings) -> Vec<String> {
-        strings.strings.into_iter().collect()
+        strings.strings.iter().map(str::to_owned).collect()
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::made_frames::{NO_FRAMES, thread_name};
 use crate::profile::hidden::without_address;
-use crate::profile::model::{FrameId, Profile, StackId, ThreadSerial, qualified};
+use crate::profile::model::{FrameId, NameId, Names, Profile, StackId, ThreadSerial, qualified};
 use crate::profile::printable;
 use crate::profile::weight::{Stack, Weight, stacks};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::io;
 
@@ -14,7 +14,7 @@ use std::io;
 pub struct NameTree {
     /// True if the names of hidden classes have no addresses, as for a comparison with another run.
     in_any_run: bool,
-    names: IndexSet<Box<str>, FxBuildHasher>,
+    names: Names,
     /// The parents and names of nodes, and their own values.
     nodes: IndexMap<(u32, u32), u64, FxBuildHasher>,
 }
@@ -34,7 +34,7 @@ impl NameTree {
     }
 
     fn new(profile: &Profile, weight: Weight, in_any_run: bool) -> Self {
-        let mut tree = Self { in_any_run, names: IndexSet::default(), nodes: IndexMap::default() };
+        let mut tree = Self { in_any_run, names: Names::default(), nodes: IndexMap::default() };
         tree.nodes.insert((ROOT, u32::MAX), 0);
         let mut known = Known::default();
         for stack in stacks(profile, weight) {
@@ -94,8 +94,7 @@ impl NameTree {
 
     fn name(&mut self, name: &str) -> u32 {
         let name = clean(name);
-        let place = self.names.get_index_of(name.as_str());
-        place.unwrap_or_else(|| self.names.insert_full(name.into()).0) as u32
+        self.names.intern(&name).0
     }
 
     fn child(&mut self, parent: u32, name: &str) -> u32 {
@@ -135,7 +134,7 @@ impl NameTree {
     /// callers before what they call, and callees of one caller in the order of their names.
     pub fn each(&self, mut visit: impl FnMut(&str, u64) -> io::Result<()>) -> io::Result<()> {
         let mut ranks: Vec<u32> = (0..self.names.len() as u32).collect();
-        ranks.sort_unstable_by_key(|name| &self.names[*name as usize]);
+        ranks.sort_unstable_by_key(|name| self.names.get(NameId(*name)));
         let mut rank_of = vec![0; ranks.len()];
         (0..).zip(ranks).for_each(|(rank, name)| rank_of[name as usize] = rank);
         let mut children: Vec<u32> = (1..self.nodes.len() as u32).collect();
@@ -157,7 +156,7 @@ impl NameTree {
             if length > 0 {
                 line.push(';');
             }
-            line += &self.names[key(node).1 as usize];
+            line += self.names.get(NameId(key(node).1));
             let value = self.nodes[node as usize];
             if value > 0 {
                 visit(&line, value)?;

@@ -142,7 +142,7 @@ struct Builder {
 impl Builder {
     fn new() -> Self {
         Self {
-            symbols: Symbols::new(),
+            symbols: Symbols::default(),
             stacks: IndexSet::from_iter([Vec::new()]),
             attributes: IndexSet::from_iter([(0, String::new())]),
         }

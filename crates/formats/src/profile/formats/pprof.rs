@@ -94,7 +94,7 @@ fn write_measures(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut out = GzEncoder::new(out, Compression::default());
-    let mut symbols = Symbols::new();
+    let mut symbols = Symbols::default();
     let mut message = Message::default();
     for measure in measures {
         let value_type = symbols.value_type(measure.kind);

@@ -3,7 +3,7 @@
 use super::made_frames::{NO_FRAMES, thread_name};
 use super::measures::Kind;
 use super::protobuf::Message;
-use crate::profile::model::{FrameId, Line, NameId, Profile, ThreadSerial, WallState};
+use crate::profile::model::{FrameId, Line, NameId, Names, Profile, ThreadSerial, WallState};
 use crate::profile::weight::Stack;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -20,8 +20,9 @@ mod field {
 pub type Function = [u64; 3];
 
 /// The tables, with the entries that were used so far. Functions and locations count from 1.
+#[derive(Default)]
 pub struct Symbols {
-    strings: IndexSet<String, FxBuildHasher>,
+    strings: Names,
     functions: IndexSet<Function, FxBuildHasher>,
     /// The places of functions, and lines.
     locations: IndexSet<(u64, u32), FxBuildHasher>,
@@ -29,22 +30,9 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Creates the tables. The first string is empty.
-    pub fn new() -> Self {
-        let mut symbols = Self {
-            strings: IndexSet::default(),
-            functions: IndexSet::default(),
-            locations: IndexSet::default(),
-            of_frames: FxHashMap::default(),
-        };
-        symbols.string("");
-        symbols
-    }
-
     /// Returns the place of a string.
     pub fn string(&mut self, text: &str) -> u64 {
-        let place = self.strings.get_index_of(text);
-        place.unwrap_or_else(|| self.strings.insert_full(text.to_owned()).0) as u64
+        self.strings.intern(text).0.into()
     }
 
     /// Returns the message for a quantity and its unit.
@@ -117,7 +105,7 @@ impl Symbols {
 
     /// Returns the strings. Write them last, because everything else adds to them.
     pub fn strings(&self) -> impl Iterator<Item = &str> {
-        self.strings.iter().map(String::as_str)
+        self.strings.iter()
     }
 }
 

@@ -3,9 +3,9 @@
 use super::{FrameId, MethodId, NameId, ThreadSerial, TraceSerial};
 use hashbrown::HashTable;
 use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
-use std::hash::{Hash, Hasher};
+use std::hash::BuildHasher;
 
 /// A method. An unknown part of it is the empty name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -83,13 +83,9 @@ macro_rules! tables {
             }
 
             /// Returns the number of entries; their IDs are 0 to one less.
+            #[allow(clippy::len_without_is_empty, reason = "few profiles have none")]
             pub fn len(&self) -> usize {
                 self.0.len()
-            }
-
-            /// Returns true if there are no entries.
-            pub fn is_empty(&self) -> bool {
-                self.0.is_empty()
             }
         }
     )*};
@@ -439,14 +435,10 @@ impl Traces {
         all.into_iter().filter(|stored| keep(stored.serial)).for_each(|stored| self.add(stored));
     }
 
-    /// Returns the number of entries.
+    /// Returns the number of traces.
+    #[allow(clippy::len_without_is_empty, reason = "few profiles have none")]
     pub fn len(&self) -> usize {
         self.traces.len()
-    }
-
-    /// Returns true if there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.traces.is_empty()
     }
 
     fn trace(&self, stored: &Stored) -> Trace<'_> {
@@ -456,9 +448,7 @@ impl Traces {
 }
 
 fn hash(a: u32, b: u32) -> u64 {
-    let mut hasher = FxHasher::default();
-    (a, b).hash(&mut hasher);
-    hasher.finish()
+    FxBuildHasher.hash_one((a, b))
 }
 
 #[cfg(test)]

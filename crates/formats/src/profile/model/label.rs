@@ -39,9 +39,14 @@ impl Label {
 impl Profile {
     /// Returns the frame with this name.
     pub fn label_frame(&mut self, label: Label) -> FrameId {
-        let [class, name, source] =
-            ["", label.name(), "<Unknown>"].map(|name| self.names.intern(name));
-        let method = self.methods.intern(Method { class, name, signature: class, source });
+        self.made_frame("", label.name())
+    }
+
+    /// Returns the frame of a method that is none of Java.
+    pub(super) fn made_frame(&mut self, class: &str, name: &str) -> FrameId {
+        let [class, name, signature, source] =
+            [class, name, "", "<Unknown>"].map(|name| self.names.intern(name));
+        let method = self.methods.intern(Method { class, name, signature, source });
         self.frames.intern(Frame { method, line: Line::Unknown })
     }
 

@@ -40,6 +40,11 @@ impl Names {
         self.0.get_index(id.0 as usize).map_or("", |name| name)
     }
 
+    /// Returns all names in the order of their IDs.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.0.iter().map(|name| &**name)
+    }
+
     /// Returns the number of names.
     #[allow(clippy::len_without_is_empty, reason = "the empty name is always there")]
     pub fn len(&self) -> usize {

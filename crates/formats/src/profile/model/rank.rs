@@ -1,8 +1,8 @@
 //! The order of rows, and which are left out.
 
 use super::{
-    CpuOld, CpuSamples, CpuTime, CpuTimes, Frame, Line, Method, MonitorTimes, Profile, Section,
-    Sites, ThreadSerial, TraceSerial, nanoseconds,
+    CpuOld, CpuSamples, CpuTime, CpuTimes, MonitorTimes, Profile, Section, Sites, ThreadSerial,
+    TraceSerial, nanoseconds,
 };
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
@@ -88,9 +88,7 @@ impl Profile {
 
     fn trace_of_small(&mut self, number: usize, cutoff: f32) -> TraceSerial {
         let name = format!("[{number} stacks below 1/{}]", (1.0 / cutoff).round());
-        let [class, name, source] = ["", &name, "<Unknown>"].map(|name| self.names.intern(name));
-        let method = self.methods.intern(Method { class, name, signature: class, source });
-        let frame = self.frames.intern(Frame { method, line: Line::Unknown });
+        let frame = self.made_frame("", &name);
         self.traces.intern(ThreadSerial(0), &[frame])
     }
 }
@@ -98,7 +96,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::CpuSample;
+    use crate::profile::model::{CpuSample, Frame, Line, Method};
     use std::time::Duration;
 
     #[test]

@@ -3,7 +3,7 @@
 //! The innermost frame of such a sample is the state, as a method of the class `[state]`. So every format of
 //! HPROF can hold it.
 
-use super::{Frame, FrameId, Line, Method, Profile, StackId, TraceSerial};
+use super::{FrameId, Profile, StackId, TraceSerial};
 
 /// The class of the frames that stand for states. No Java class has this name.
 const CLASS: &str = "[state]";
@@ -31,15 +31,8 @@ impl WallState {
         [Self::Running, Self::Native, Self::Blocked, Self::Waiting, Self::Parked, Self::Sleeping];
 
     /// Returns its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Native => "native",
-            Self::Blocked => "blocked",
-            Self::Waiting => "waiting",
-            Self::Parked => "parked",
-            Self::Sleeping => "sleeping",
-        }
+    pub fn name(self) -> &'static str {
+        self.label().trim_matches(['[', ']'])
     }
 
     /// Returns its name as a frame of a stack has it.
@@ -58,10 +51,7 @@ impl WallState {
 impl Profile {
     /// Returns the frame that stands for a state.
     pub fn state_frame(&mut self, state: WallState) -> FrameId {
-        let [class, name, signature, source] =
-            [CLASS, state.name(), "", "<Unknown>"].map(|name| self.names.intern(name));
-        let method = self.methods.intern(Method { class, name, signature, source });
-        self.frames.intern(Frame { method, line: Line::Unknown })
+        self.made_frame(CLASS, state.name())
     }
 
     /// Returns the state that a wall-clock sample begins with, and the stack of the thread. None for other traces.
