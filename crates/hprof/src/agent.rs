@@ -411,11 +411,8 @@ impl Agent for Hprof {
         let session = self.shared.session();
         let trace = self.shared.trace_of(jvmpi, &session, jvmpi.thread());
         let class = self.shared.class_name(jvmpi, object);
-        lock(&session.waits).add(
-            Monitor::Java { object: profile::ObjectId(id), class },
-            trace,
-            time,
-        );
+        let monitor = Monitor::Java { object: profile::ObjectId(id), class };
+        lock(&session.waits).add(monitor, trace, time);
     }
 
     fn monitor_wait(&self, jvmpi: &mut GcDisabled<'_>, wait: MonitorWait) {
@@ -434,11 +431,8 @@ impl Agent for Hprof {
         }
         let session = self.shared.session();
         let trace = self.shared.trace_of_locking(jvmpi, &session, jvmpi.thread());
-        lock(&session.waits).add(
-            Monitor::Java { object: profile::ObjectId(id), class },
-            trace,
-            time,
-        );
+        let monitor = Monitor::Java { object: profile::ObjectId(id), class };
+        lock(&session.waits).add(monitor, trace, time);
     }
 
     fn raw_monitor_contended_enter(

@@ -385,7 +385,9 @@ impl CallTimes {
             node.method.store(method, Ordering::Relaxed);
         }
         let callee = Callee { caller: from, node, method };
-        if !self.has_place(callee) {
+        if self.node(from).is_none_or(|from| from.state() >= CACHED)
+            || self.node(node).is_none_or(|node| !node.is(method))
+        {
             self.insert(callee);
         }
         self.cache(callee);
@@ -393,12 +395,6 @@ impl CallTimes {
             self.cache(Callee { caller, ..callee });
         }
         node
-    }
-
-    /// Returns true if the caller has a place for the callee, and finds it there.
-    fn has_place(&self, Callee { caller, node, method }: Callee) -> bool {
-        self.node(caller).is_some_and(|caller| caller.state() < CACHED)
-            && self.node(node).is_some_and(|node| node.is(method))
     }
 
     /// Lets the caller find a callee in itself. If it has no place left, others give way.

@@ -122,8 +122,7 @@ impl Slot {
         self.epoch.store(epoch, Ordering::Relaxed);
     }
 
-    /// Takes the data of another thread, after the epoch has become `epoch` and a later
-    /// [`pass_barrier`] has
+    /// Takes the data of another thread, after the epoch has become `epoch` and a later [`pass_barrier`] has
     /// succeeded. Returns None if the thread is using the data, has renewed it since, or has none.
     pub fn take(&self, epoch: u32) -> Option<Box<Own>> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);

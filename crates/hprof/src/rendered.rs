@@ -1,6 +1,6 @@
 //! Files that are rendered as a whole from everything dumped: SVG pictures and profiles of other tools.
 
-use jvmpi_formats::profile::{Format, Profile, Section, ThreadSerial, Writer, write_stacks};
+use jvmpi_formats::profile::{Format, Profile, Section, Writer, write_stacks};
 use std::io::{self, Write};
 
 /// The dumped data.
@@ -28,18 +28,6 @@ impl Rendered {
 }
 
 impl Writer for Rendered {
-    fn thread_start(&mut self, _: &Profile, _: ThreadSerial) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn thread_end(&mut self, _: &Profile, _: ThreadSerial) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn traces(&mut self, _: &Profile) -> io::Result<()> {
-        Ok(())
-    }
-
     fn section(&mut self, _: &Profile, section: &Section) -> io::Result<()> {
         self.sections.push(section.clone());
         Ok(())

@@ -137,12 +137,8 @@ impl Shared {
     /// Returns the number of the trace with these frames in this thread.
     pub fn trace(&self, session: &Session, thread: ThreadSerial, frames: &[Frame]) -> TraceSerial {
         let thread = if session.options.threads { thread } else { ThreadSerial(0) };
-        lock(&self.known).trace(
-            thread,
-            None,
-            frames.iter().map(|frame| self.raw_frame(session, frame)),
-            false,
-        )
+        let frames = frames.iter().map(|frame| self.raw_frame(session, frame));
+        lock(&self.known).trace(thread, None, frames, false)
     }
 
     /// Returns the number of the current trace of a thread.

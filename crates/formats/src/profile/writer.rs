@@ -17,10 +17,14 @@ pub type EachRecord<'a> = dyn FnMut(&Record<'_>) -> io::Result<()> + 'a;
 /// the underlying file are returned, and no call after such an error makes the file complete again.
 pub trait Writer {
     /// Records that a thread of the profile has started.
-    fn thread_start(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
+    fn thread_start(&mut self, _profile: &Profile, _thread: ThreadSerial) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Records that a thread has ended.
-    fn thread_end(&mut self, profile: &Profile, thread: ThreadSerial) -> io::Result<()>;
+    fn thread_end(&mut self, _profile: &Profile, _thread: ThreadSerial) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Records that a class was unloaded. Only binary files have a record of it.
     fn class_unload(&mut self, _profile: &Profile, _class: ClassSerial) -> io::Result<()> {
@@ -28,7 +32,9 @@ pub trait Writer {
     }
 
     /// Writes all traces that were not written yet.
-    fn traces(&mut self, profile: &Profile) -> io::Result<()>;
+    fn traces(&mut self, _profile: &Profile) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Writes a section other than a heap dump, with all of its rows in their order.
     ///

@@ -1,7 +1,8 @@
 //! Names, methods, frames, and the stacks as one tree for all profiles.
 
+use indexmap::{IndexMap, IndexSet};
 use jvmpi_formats::profile::{FrameId, Names, Profile, StackId, Traces, without_address};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
 use super::column;
@@ -78,12 +79,12 @@ impl Default for Tree {
 /// [`Code`] that is being built.
 #[derive(Default)]
 pub(super) struct Nodes {
-    methods: Methods,
-    frames: Frames,
+    /// The sources of methods by class and name.
+    methods: IndexMap<(u32, u32), u32, FxBuildHasher>,
+    /// The methods and lines of frames.
+    frames: IndexSet<(u32, i32), FxBuildHasher>,
     /// The tree: a stack's number is that of its node.
     pub(super) tree: Traces,
-    method_rows: FxHashMap<(u32, u32), u32>,
-    frame_rows: FxHashMap<(u32, i32), u32>,
     /// The frames of each profile; None if its method is unknown.
     of_profile: FxHashMap<(usize, FrameId), Option<u32>>,
     /// The nodes of each profile's stacks, by the place of the stack; 0 if it was not asked for.
@@ -94,7 +95,14 @@ impl From<Nodes> for Code {
     fn from(Nodes { methods, frames, tree, .. }: Nodes) -> Code {
         let calls = (0..tree.stacks() as u32).map(|node| tree.call(StackId(node)));
         let (frame, parent) = calls.map(|call| call.map_or((0, 0), |it| (it.0.0, it.1.0))).unzip();
-        Code { methods, frames, nodes: Tree { parent, frame } }
+        let mut code = Code { nodes: Tree { parent, frame }, ..Code::default() };
+        for ((class, name), source) in methods {
+            code.methods.class.push(class);
+            code.methods.name.push(name);
+            code.methods.source.push(source);
+        }
+        (code.frames.method, code.frames.line) = frames.into_iter().unzip();
+        code
     }
 }
 
@@ -147,29 +155,12 @@ impl Nodes {
             let class = strings.class(profile.names.get(method.class));
             let [name, source] =
                 [method.name, method.source].map(|name| strings.number(profile.names.get(name)));
-            let method = self.method(class, name, source);
-            self.frame(method, frame.line.code())
+            let method = self.methods.entry((class, name));
+            let row = method.index() as u32;
+            method.or_insert(source);
+            self.frames.insert_full((row, frame.line.code())).0 as u32
         });
         self.of_profile.insert((number, id), frame);
         frame
-    }
-
-    fn method(&mut self, class: u32, name: u32, source: u32) -> u32 {
-        let Methods { class: classes, name: names, source: sources } = &mut self.methods;
-        *self.method_rows.entry((class, name)).or_insert_with(|| {
-            classes.push(class);
-            names.push(name);
-            sources.push(source);
-            classes.len() as u32 - 1
-        })
-    }
-
-    fn frame(&mut self, method: u32, line: i32) -> u32 {
-        let Frames { method: methods, line: lines } = &mut self.frames;
-        *self.frame_rows.entry((method, line)).or_insert_with(|| {
-            methods.push(method);
-            lines.push(line);
-            methods.len() as u32 - 1
-        })
     }
 }

@@ -81,13 +81,8 @@ impl<W: Write> BinaryWriter<W> {
             loaders: FxHashMap::default(),
         };
         if let Some(settings) = profile.settings {
-            let mut flags = 0;
-            if settings.alloc_traces {
-                flags |= settings_flag::ALLOC_TRACES;
-            }
-            if settings.cpu_sampling {
-                flags |= settings_flag::CPU_SAMPLING;
-            }
+            let flags = (u32::from(settings.alloc_traces) * settings_flag::ALLOC_TRACES)
+                | (u32::from(settings.cpu_sampling) * settings_flag::CPU_SAMPLING);
             writer.record(tag::CONTROL_SETTINGS, |body| {
                 body.u4(flags);
                 body.u2(settings.depth);
@@ -254,16 +249,9 @@ impl<W: Write> BinaryWriter<W> {
     }
 
     fn sites(&mut self, sites: &Sites) -> io::Result<()> {
-        let mut flags = 0;
-        for (set, flag) in [
-            (sites.incremental, sites_flag::INCREMENTAL),
-            (sites.by_allocation, sites_flag::BY_ALLOCATION),
-            (sites.after_gc, sites_flag::AFTER_GC),
-        ] {
-            if set {
-                flags |= flag;
-            }
-        }
+        let flags = (u16::from(sites.incremental) * sites_flag::INCREMENTAL)
+            | (u16::from(sites.by_allocation) * sites_flag::BY_ALLOCATION)
+            | (u16::from(sites.after_gc) * sites_flag::AFTER_GC);
         self.record(tag::ALLOC_SITES, |body| {
             body.u2(flags);
             body.u4(sites.cutoff.to_bits());

@@ -412,11 +412,8 @@ impl<W: Write> Writer for TextWriter<W> {
 
     fn section(&mut self, profile: &Profile, section: &Section) -> io::Result<()> {
         match section {
-            Section::CpuSamples(samples) => {
-                samples.rows.iter().try_for_each(|row| self.frames(profile, row.trace))?;
-            }
-            Section::CpuTimes(times) => {
-                times.rows.iter().try_for_each(|row| self.frames(profile, row.trace))?;
+            Section::CpuSamples(_) | Section::CpuTimes(_) => {
+                section.traces().into_iter().try_for_each(|trace| self.frames(profile, trace))?;
             }
             Section::CpuOld(_) => {}
             _ => self.traces(profile)?,
