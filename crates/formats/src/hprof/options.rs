@@ -133,7 +133,7 @@ pub const SECRET: &str = "JVMPI_CHANNEL";
 /// The length of a secret, in characters.
 pub const SECRET_LENGTH: usize = 32;
 
-/// Default of `contexts=`. A stack takes about 100 bytes in each thread.
+/// Default of `contexts=`. A stack takes about 70 bytes in each thread.
 const CONTEXTS: u32 = 1_000_000;
 
 /// The text for a user who asks for help.
