@@ -328,8 +328,8 @@ impl Traces {
 
     /// Adds the stacks and traces that the original has more than this copy.
     pub fn catch_up(&mut self, original: &Self) {
-        self.calls.extend_from_slice(&original.calls[self.calls.len()..]);
-        original.traces[self.traces.len()..].iter().for_each(|stored| self.add(*stored));
+        self.calls.extend(original.calls.iter().skip(self.calls.len()));
+        original.traces.iter().skip(self.traces.len()).for_each(|stored| self.add(*stored));
     }
 
     /// Forgets the threads of all traces. Equal stacks keep their numbers.
