@@ -16,6 +16,7 @@ cases![
     suspended_threads_stand_still.on_every_jdk(),
     suspended_threads_stand_still.under_load_on(&[17]),
     resumed_threads_have_run.on_every_jdk(),
+    resumed_threads_have_run.under_load_on(&[17]),
     several_agents_suspend_one_thread,
     ending_thread_is_suspended_and_is_not_live,
     collect_while_suspended.on_every_gc(),
