@@ -255,7 +255,7 @@ fn own_library(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use compat_tests::{target_dir, workspace_root};
+    use compat_tests::{build, target_dir, workspace_root};
 
     use super::*;
 
@@ -318,6 +318,36 @@ mod tests {
         let newest = newest_glibc(&build, &program).unwrap();
         assert!(!newest.is_empty() && newest <= OLDEST_GLIBC.to_vec(), "{newest:?}");
         assert_eq!(run(Command::new(program).arg("a")).unwrap(), "true [\"a\"]\n");
+    }
+
+    /// Releases are linked only every day, so the libraries of the tests are examined. They need newer versions of the same
+    /// symbols.
+    #[test]
+    fn product_calls_no_function_that_the_oldest_library_lacks() {
+        let stubs = Stubs { machine: Machine::this(), directory: PathBuf::new() };
+        let [libc, libm] = [LIBC, LIBM].map(|library| stubs.symbols(library).unwrap());
+        let symbols = [old_enough(LIBC, &libc), old_enough(LIBM, &libm)];
+        let exists = |name: &str| {
+            let is_linked_in = STATUS.contains(&format!("int {name}("));
+            is_linked_in || symbols.iter().flatten().any(|symbol| symbol.name == name)
+        };
+        for binary in [build::shim(), build::hprof(), build::command()].map(Result::unwrap) {
+            let mut readelf = Command::new("readelf");
+            let symbols = run(readelf.args(["--wide", "--dyn-syms"]).arg(&binary)).unwrap();
+            let needed = symbols.lines().filter_map(|line| {
+                let words: Vec<_> = line.split_whitespace().collect();
+                let &[_, _, _, "FUNC", "GLOBAL", _, "UND", name, ..] = words.as_slice() else {
+                    return None;
+                };
+                name.split_once("@GLIBC_").map(|(name, _)| name)
+            });
+            let needed: Vec<_> = needed.collect();
+            assert!(needed.contains(&"dlsym"), "{symbols}");
+            // The dynamic linker's own function, which no library has.
+            let is_missing = |name: &&&str| **name != "__tls_get_addr" && !exists(name);
+            let missing: Vec<_> = needed.iter().filter(is_missing).collect();
+            assert!(missing.is_empty(), "{} needs {missing:?}", binary.display());
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::mem;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
@@ -163,11 +163,13 @@ impl Opened {
     /// # Safety
     /// The same as for [`Self::open`].
     pub unsafe fn from_contents(contents: &[u8], path: &Path) -> Option<Result<Self, OsString>> {
-        // SAFETY: the name is a constant, and the descriptor is new.
+        // SAFETY: the name is a constant, and the descriptor is new. The C library has a function for this call only since
+        // glibc 2.27.
         let mut file = unsafe {
-            match libc::memfd_create(c"agent".as_ptr(), libc::MFD_CLOEXEC) {
+            let memory = c"agent".as_ptr();
+            match libc::syscall(libc::SYS_memfd_create, memory, libc::MFD_CLOEXEC) {
                 -1 => return None,
-                number => File::from_raw_fd(number),
+                number => File::from_raw_fd(number as RawFd),
             }
         };
         file.write_all(contents).ok()?;
