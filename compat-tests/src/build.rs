@@ -15,7 +15,6 @@ use crate::{cargo, jdk, machine_dir, target_dir, text, workspace_root};
 const BASE_RELEASE: u32 = 8;
 
 /// Returns the folder for all compiled files.
-#[must_use]
 pub fn output_dir() -> PathBuf {
     machine_dir().join("compat-tests")
 }
@@ -24,17 +23,11 @@ pub fn output_dir() -> PathBuf {
 pub const LIBRARY: &str = "JVMPI_LIBRARY";
 
 /// Builds `libjvmpi.so`, optimized and with assertions. [`LIBRARY`] overrides it.
-///
-/// # Errors
-/// Fails if it does not compile.
 pub fn shim() -> Result<PathBuf, String> {
     given_or(|| checked(&Machine::this().library("jvmpi")))
 }
 
 /// Builds `libjvmpi.so` as users get it, for benchmarks. [`LIBRARY`] overrides it.
-///
-/// # Errors
-/// Fails if it does not compile.
 pub fn released_shim() -> Result<PathBuf, String> {
     static BUILT: OnceLock<Result<(), String>> = OnceLock::new();
     given_or(|| {
@@ -48,17 +41,11 @@ fn given_or(build: impl Fn() -> Result<PathBuf, String>) -> Result<PathBuf, Stri
 }
 
 /// Builds the command `jvmpi`, with `libjvmpi.so` and `libhprof.so` in the same folder.
-///
-/// # Errors
-/// Fails if one of them does not compile.
 pub fn command() -> Result<PathBuf, String> {
     checked("jvmpi")
 }
 
 /// Builds the command `jvmpi` as users get it, with `libjvmpi.so` and `libhprof.so` in the same folder.
-///
-/// # Errors
-/// Fails if one of them does not compile.
 pub fn released_command() -> Result<PathBuf, String> {
     cargo_build("release", &["--package", "jvmpi-shim"])?;
     cargo_build("release", TOOLS.map(|tool| ["--package", tool]).as_flattened())?;
@@ -70,17 +57,11 @@ pub fn released_command() -> Result<PathBuf, String> {
 pub const TOOLS: [&str; 2] = ["jvmpi-hprof", "jvmpi-cli"];
 
 /// Builds `libhprof.so`, optimized and with assertions.
-///
-/// # Errors
-/// Fails if it does not compile.
 pub fn hprof() -> Result<PathBuf, String> {
     checked(&Machine::this().library("hprof"))
 }
 
 /// Builds the mutant: a library that hides a function or an event from an agent of the conformance suite.
-///
-/// # Errors
-/// Fails if it does not compile.
 pub fn mutant() -> Result<PathBuf, String> {
     checked("examples/libmutant.so")
 }
@@ -132,9 +113,6 @@ impl RustAgent {
 }
 
 /// Builds the library of such an agent, optimized and with assertions.
-///
-/// # Errors
-/// Fails if it does not compile.
 pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
     checked(agent.library())
 }
@@ -149,17 +127,11 @@ fn cargo_build(profile: &str, what: &[&str]) -> Result<(), String> {
 }
 
 /// Compiles the agent `agents/NAME.c` to a library of this name.
-///
-/// # Errors
-/// Returns the compiler's output.
 pub fn agent(name: &str) -> Result<PathBuf, String> {
     agent_with(name, &Machine::this().library(name), &[])
 }
 
 /// Copies the agent to another file name, so that one JVM can load it twice with separate variables.
-///
-/// # Errors
-/// Returns the compiler's output.
 pub fn agent_copy(name: &str, number: usize) -> Result<PathBuf, String> {
     let agent = agent(name)?;
     let to = Machine::this().library(&format!("{name}-{number}"));
@@ -171,18 +143,12 @@ pub fn agent_copy(name: &str, number: usize) -> Result<PathBuf, String> {
 }
 
 /// Compiles the agent to this file, with additional flags.
-///
-/// # Errors
-/// Returns the compiler's output.
 pub fn agent_with(name: &str, file: &str, flags: &[&str]) -> Result<PathBuf, String> {
     let flags = [&["-shared", "-fPIC", "-pthread"], flags].concat();
     compile(&agent_source(name), &output_dir().join("agents").join(file), &flags)
 }
 
 /// Compiles the C program `agents/NAME.c` and links it with `libjvmpi.so`.
-///
-/// # Errors
-/// Returns the compiler's output.
 pub fn program(name: &str) -> Result<PathBuf, String> {
     let directory = linkable(&shim()?)?;
     let search = format!("-L{}", text(&directory)?);
@@ -209,9 +175,6 @@ fn linkable(shim: &Path) -> Result<PathBuf, String> {
 }
 
 /// Compiles the workloads in `workloads/`, and in `workloads/21/` if `release` is 21. Returns the class path.
-///
-/// # Errors
-/// Returns the compiler's output, or that there is no compiler for this release.
 pub fn classes(release: u32) -> Result<String, String> {
     let base = workspace_root().join("compat-tests/workloads");
     let directory = output_dir().join("classes");
@@ -237,9 +200,6 @@ fn compile(source: &Path, output: &Path, link: &[&str]) -> Result<PathBuf, Strin
 
 /// Compiles a C file with these include folders, in addition to those of `jni.h` and its own, and links it with the
 /// flags in `link`.
-///
-/// # Errors
-/// Returns the compiler's output.
 pub fn c(
     source: &Path,
     output: &Path,
@@ -264,9 +224,6 @@ pub fn c(
 }
 
 /// Compiles every Java file of one folder. Returns the folder of the classes.
-///
-/// # Errors
-/// Returns the compiler's output, or that there is no compiler for this release.
 pub fn java(
     sources: &Path,
     output: &Path,

@@ -33,7 +33,6 @@ pub struct Case<'a> {
 
 impl<'a> Case<'a> {
     /// A case on every JDK with the default collector.
-    #[must_use]
     pub const fn new(name: &'a str, run: fn(&Vm<'_>) -> Result<(), String>) -> Self {
         Self {
             name,
@@ -49,21 +48,18 @@ impl<'a> Case<'a> {
     }
 
     /// On every collector, for what depends on it.
-    #[must_use]
     pub const fn on_every_gc(mut self) -> Self {
         self.gcs = &Gc::ALL;
         self
     }
 
     /// On these collectors.
-    #[must_use]
     pub const fn on(mut self, gcs: &'static [Gc]) -> Self {
         self.gcs = gcs;
         self
     }
 
     /// Not on this JVM, which cannot do it.
-    #[must_use]
     pub const fn except(mut self, feature: u32, gc: Gc) -> Self {
         self.except = Some((feature, gc));
         self
@@ -71,14 +67,12 @@ impl<'a> Case<'a> {
 
     /// Runs the case on these JDKs only, beside processes that spin, four to a processor. Its name says so: the same
     /// case may run without them too. For waits that have failed under load; all other cases are slowed down by it.
-    #[must_use]
     pub const fn under_load_on(mut self, jdks: &'static [u32]) -> Self {
         self.loaded = jdks;
         self
     }
 
     /// On every JDK at each landing, for what differs between their versions.
-    #[must_use]
     pub const fn on_every_jdk(mut self) -> Self {
         self.depends_on_jdk = true;
         self
@@ -86,28 +80,24 @@ impl<'a> Case<'a> {
 
     /// A landing runs the case on the newest JDK as on the others, in turn: it takes its time, and other cases notice most
     /// of its faults.
-    #[must_use]
     pub const fn slow(mut self) -> Self {
         self.slow = true;
         self
     }
 
     /// Only on this JDK and older ones.
-    #[must_use]
     pub const fn until(mut self, feature: u32) -> Self {
         self.jdks = (11, feature);
         self
     }
 
     /// Only on this JDK: it takes its time, and the JDK makes no difference.
-    #[must_use]
     pub const fn only(mut self, feature: u32) -> Self {
         self.jdks = (feature, feature);
         self
     }
 
     /// Only on this JDK and newer ones, with a workload compiled for it.
-    #[must_use]
     pub const fn since(mut self, release: u32) -> Self {
         self.jdks = (release, NEWEST);
         self.release = release;
@@ -115,13 +105,11 @@ impl<'a> Case<'a> {
     }
 
     /// Returns true if the case runs beside spinning processes.
-    #[must_use]
     pub const fn is_under_load(&self) -> bool {
         !self.loaded.is_empty()
     }
 
     /// Returns true if the case is for this JVM.
-    #[must_use]
     pub fn is_for(&self, feature: u32, gc: Gc) -> bool {
         let feature = feature.min(NEWEST);
         (self.jdks.0..=self.jdks.1).contains(&feature)
@@ -142,13 +130,11 @@ pub struct Landing {
 
 impl Landing {
     /// Returns the landing of the commit with this hash.
-    #[must_use]
     pub fn of(usual: Option<u32>, commit: &str) -> Self {
         Self { usual, commit: hash(commit, 0) }
     }
 
     /// Returns true if the landing runs the case on this JVM. `jdks` are those with the collector.
-    #[must_use]
     pub fn wants(&self, case: &Case<'_>, feature: u32, gc: Gc, jdks: &[u32]) -> bool {
         if feature > NEWEST || !case.is_for(feature, gc) {
             return false;

@@ -12,7 +12,6 @@ const MAIN: &str = "origin/main";
 
 /// Returns why the tests of these paths need not run: nothing in them has changed. The daily tests run them all the
 /// same. Returns `None` if something has changed, or if nothing is known.
-#[must_use]
 pub fn unchanged(paths: &[&str]) -> Option<String> {
     if std::env::var_os(IGNORED).is_some() {
         return None;
@@ -24,7 +23,6 @@ pub fn unchanged(paths: &[&str]) -> Option<String> {
 }
 
 /// Returns the hash of the current commit, if this is a checkout.
-#[must_use]
 pub fn commit() -> Option<String> {
     git(&["rev-parse", "HEAD"])
 }

@@ -21,7 +21,6 @@ const PATIENCE_WITHOUT_SOMETHING: Duration = Duration::from_secs(3);
 pub const COMPILER: u32 = 17;
 
 /// Returns a JVM with a collector, in the form that the suite uses.
-#[must_use]
 pub fn place(jdk: &jdk::Jdk, gc: Gc) -> Place {
     let flags = jdk.flags().iter().chain(gc.flags()).map(|&flag| flag.to_owned()).collect();
     let machine = Machine::this();
@@ -35,13 +34,11 @@ pub fn place(jdk: &jdk::Jdk, gc: Gc) -> Place {
 }
 
 /// Returns every JDK, those of vendors too.
-#[must_use]
 pub fn jdks() -> Vec<jdk::Jdk> {
     jdk::found().into_values().chain(jdk::of_vendors(Machine::this())).collect()
 }
 
 /// Returns every JDK with every collector that it supports, and the zero VM.
-#[must_use]
 pub fn places() -> Vec<Place> {
     let with = |jdk: &jdk::Jdk| {
         let gcs = Gc::ALL.into_iter().filter(|&gc| jdk.supports(gc));
@@ -51,16 +48,12 @@ pub fn places() -> Vec<Place> {
 }
 
 /// Returns the zero VM, which has no compiler.
-#[must_use]
 pub fn zero() -> Option<Place> {
     let zero = jdk::zero()?;
     zero.supports(Gc::Serial).then(|| place(&zero, Gc::Serial))
 }
 
 /// Compiles the agents of the suite, once.
-///
-/// # Errors
-/// Returns the compiler's output.
 pub fn compiled() -> Result<&'static Compiled, String> {
     static COMPILED: OnceLock<Result<Compiled, String>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
@@ -74,15 +67,11 @@ pub fn compiled() -> Result<&'static Compiled, String> {
 }
 
 /// Returns the number of JVMs to run at a time.
-#[must_use]
 pub fn workers() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Removes these functions and events in turn, on the JDK with the version of the compiler.
-///
-/// # Errors
-/// Fails if something does not compile, or if this JDK is missing.
 pub fn mutated(manifest: &Manifest, items: &[String]) -> Result<Vec<Noticed>, String> {
     let jdks = jdk::found();
     let jdk = jdks.get(&COMPILER).ok_or_else(|| format!("no JDK {COMPILER}"))?;
@@ -98,9 +87,6 @@ pub fn mutated(manifest: &Manifest, items: &[String]) -> Result<Vec<Noticed>, St
 }
 
 /// Compiles the programs of the suite into this file, reproducibly.
-///
-/// # Errors
-/// Returns the compiler's output, or that there is no compiler of the required version.
 pub fn compile_workloads(jar: &Path) -> Result<(), String> {
     let jdk = jdk::with_javac_of(COMPILER)
         .ok_or_else(|| format!("no Java compiler of version {COMPILER}"))?;

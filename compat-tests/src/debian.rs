@@ -22,9 +22,6 @@ pub enum Distribution {
 }
 
 /// Downloads packages into a directory. This system need not be configured for their architecture or distribution.
-///
-/// # Errors
-/// Fails if the download fails.
 pub fn download(
     machine: &Machine,
     distribution: Distribution,

@@ -64,9 +64,6 @@ fn handle(child: &Child) -> io::Result<OwnedFd> {
 }
 
 /// Starts the command with its output piped. CPU time of the partner process counts as its own.
-///
-/// # Errors
-/// Fails if the command does not start.
 pub fn start(command: &mut Command, partner: Option<u32>) -> Result<(Child, Guard), String> {
     start_with(command, partner, PATIENCE).map_err(|e| format!("{command:?}: {e}"))
 }
@@ -82,9 +79,6 @@ fn start_with(
 }
 
 /// Runs the command, and returns its output and its exit status.
-///
-/// # Errors
-/// Fails if the command does not start.
 pub fn output(command: &mut Command, partner: Option<u32>) -> Result<Output, String> {
     let (child, _guard) = start(command.stdin(Stdio::null()), partner)?;
     child.wait_with_output().map_err(|e| format!("{command:?}: {e}"))

@@ -86,7 +86,6 @@ impl Gc {
     pub const ALL: [Self; 5] = [Self::G1, Self::Serial, Self::Parallel, Self::Z, Self::Shenandoah];
 
     /// Returns the collector's name in test names.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::G1 => "g1",
@@ -98,7 +97,6 @@ impl Gc {
     }
 
     /// Returns the JVM flags that select the collector.
-    #[must_use]
     pub fn flags(self) -> &'static [&'static str] {
         match self {
             Self::G1 => &["-XX:+UseG1GC"],
@@ -128,7 +126,6 @@ impl Jdk {
     }
 
     /// Returns the same JDK with its zero VM, if it has one.
-    #[must_use]
     pub fn zero(&self) -> Option<Self> {
         let zero = Self { vm: Vm::Zero, ..self.clone() };
         // Without this library, the launcher would use another VM.
@@ -136,7 +133,6 @@ impl Jdk {
     }
 
     /// Returns the JDK's name in test names.
-    #[must_use]
     pub fn name(&self) -> String {
         match (self.vm, self.vendor) {
             (Vm::Zero, _) => format!("{}-zero", self.feature),
@@ -146,7 +142,6 @@ impl Jdk {
     }
 
     /// Returns the launcher's flags that select the VM.
-    #[must_use]
     pub fn flags(&self) -> &'static [&'static str] {
         match self.vm {
             Vm::Server => &[],
@@ -155,19 +150,16 @@ impl Jdk {
     }
 
     /// Returns the path of the launcher.
-    #[must_use]
     pub fn java(&self) -> PathBuf {
         self.home.join("bin/java")
     }
 
     /// Returns the path of the diagnostic command tool.
-    #[must_use]
     pub fn jcmd(&self) -> PathBuf {
         self.home.join("bin/jcmd")
     }
 
     /// Returns the path of libjvm, for programs that embed it.
-    #[must_use]
     pub fn libjvm(&self) -> PathBuf {
         let folder = match self.vm {
             Vm::Server => "server",
@@ -177,7 +169,6 @@ impl Jdk {
     }
 
     /// Returns the version with its build, for example `28-ea+18-1-Debian`, if the runtime has a name for it.
-    #[must_use]
     pub fn build(&self) -> String {
         let release = fs::read_to_string(self.home.join("release")).unwrap_or_default();
         let build = release.lines().find_map(|line| line.strip_prefix("JAVA_RUNTIME_VERSION="));
@@ -185,13 +176,11 @@ impl Jdk {
     }
 
     /// Returns the dynamic loader of the runtime's own C library, or None if the runtime uses the system's C library.
-    #[must_use]
     pub fn loader(&self) -> Option<PathBuf> {
         Some(self.home.join(LIBRARIES).join(LOADER)).filter(|loader| loader.is_file())
     }
 
     /// Returns true if this runtime contains the collector and starts with it on this machine.
-    #[must_use]
     pub fn supports(&self, gc: Gc) -> bool {
         // Every HotSpot server VM has these.
         if self.vm == Vm::Server && matches!(gc, Gc::G1 | Gc::Serial | Gc::Parallel) {
@@ -220,13 +209,11 @@ fn feature_of(version: &str) -> Option<u32> {
 
 /// Returns the runtimes for the tests by feature version: those in the cache, and installed JDKs for versions that the
 /// cache lacks.
-#[must_use]
 pub fn found() -> BTreeMap<u32, Jdk> {
     found_for(Machine::this())
 }
 
 /// Returns the runtimes for the given machine.
-#[must_use]
 pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
     let mut found = BTreeMap::new();
     for feature in machine.runtimes().filter_map(|(name, _)| name.parse::<u32>().ok()) {
@@ -243,7 +230,6 @@ pub fn found_for(machine: &Machine) -> BTreeMap<u32, Jdk> {
 }
 
 /// Returns the downloaded runtimes of vendors.
-#[must_use]
 pub fn of_vendors(machine: &Machine) -> Vec<Jdk> {
     let of_vendor = |(name, _): &(&'static str, Source)| {
         let vendor = Some(name.split_once('-')?.1);
@@ -268,7 +254,6 @@ const USUAL_SINCE: u32 = 17;
 
 /// Returns the JDK on which a developer's tests run: the first installed one that can be tested, or else the oldest
 /// downloaded one, each of version 17 or newer.
-#[must_use]
 pub fn usual() -> Option<Jdk> {
     let machine = Machine::this();
     let is_tested = |jdk: &&Jdk| machine.jdks.iter().any(|(feature, _)| *feature == jdk.feature);
@@ -280,9 +265,6 @@ pub fn usual() -> Option<Jdk> {
 }
 
 /// Returns the JVM with this name.
-///
-/// # Errors
-/// Fails if there is none.
 pub fn other(name: &str) -> Result<Jdk, String> {
     if name == "zero" {
         return zero().ok_or_else(|| "no zero VM: apt-get install openjdk-17-jre-zero".to_owned());
@@ -297,7 +279,6 @@ pub fn other(name: &str) -> Result<Jdk, String> {
 }
 
 /// Returns the zero VM of an installed JDK for this machine.
-#[must_use]
 pub fn zero() -> Option<Jdk> {
     let machine = Machine::this();
     installed().iter().filter(|jdk| machine.runs(&jdk.java())).find_map(Jdk::zero)
@@ -311,9 +292,6 @@ fn home(machine: &Machine, name: &str) -> PathBuf {
 }
 
 /// Returns the newest installed JDK with a compiler.
-///
-/// # Errors
-/// Fails if there is none, and says what to install.
 pub fn with_javac() -> Result<&'static Jdk, String> {
     installed()
         .iter()
@@ -323,15 +301,11 @@ pub fn with_javac() -> Result<&'static Jdk, String> {
 }
 
 /// Returns an installed JDK of this version with a compiler.
-#[must_use]
 pub fn with_javac_of(feature: u32) -> Option<&'static Jdk> {
     installed().iter().find(|jdk| jdk.feature == feature && jdk.home.join("bin/javac").is_file())
 }
 
 /// Returns the folders with `jni.h` and `jni_md.h`.
-///
-/// # Errors
-/// Fails if no JDK has them, and says what to install.
 pub fn jni_include() -> Result<[PathBuf; 2], String> {
     installed()
         .iter()
@@ -366,7 +340,6 @@ fn installed() -> &'static [Jdk] {
 
 /// Returns the cache folder for downloaded runtimes. It has a folder per feature version, which for machines other than
 /// amd64 is in a folder per machine.
-#[must_use]
 pub fn cache() -> PathBuf {
     let user = match std::env::var_os("XDG_CACHE_HOME") {
         Some(dir) if !dir.is_empty() => PathBuf::from(dir),
@@ -376,18 +349,12 @@ pub fn cache() -> PathBuf {
 }
 
 /// Downloads the runtimes for a machine that the cache lacks, and creates their archives of shared classes.
-///
-/// # Errors
-/// Fails if a download fails, or if a tool for it is missing, and says what to install.
 pub fn fetch(machine: &Machine) -> Result<(), String> {
     let names: Vec<_> = machine.jdks.iter().map(|(feature, _)| feature.to_string()).collect();
     fetch_named(machine, &names)
 }
 
 /// Downloads the runtimes with these names, such as `17` or `25-corretto`, if the cache lacks them.
-///
-/// # Errors
-/// The same as for [`fetch`]. Fails too if no such runtime can be downloaded.
 pub fn fetch_named(machine: &Machine, names: &[String]) -> Result<(), String> {
     let cache = cache();
     fs::create_dir_all(&cache).map_err(|e| format!("{}: {e}", cache.display()))?;
@@ -660,9 +627,6 @@ fn share_classes(machine: &Machine, home: &Path) -> Result<(), String> {
 }
 
 /// Acquires a lock against other processes, which is held until the result is dropped.
-///
-/// # Errors
-/// Fails if the lock file cannot be created.
 pub fn lock(path: &Path) -> Result<File, String> {
     let file = File::create(path).map_err(|e| format!("{}: {e}", path.display()))?;
     file.lock().map_err(|e| format!("{}: {e}", path.display()))?;

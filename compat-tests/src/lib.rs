@@ -28,7 +28,6 @@ pub mod tool;
 
 /// Returns the root of the workspace, the folder of `jvmpi.h`. It is the workspace of the package that Cargo runs,
 /// so a copied checkout tests itself. Without Cargo, it is the workspace in which this program was compiled.
-#[must_use]
 pub fn workspace_root() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
         let running = std::env::var_os(MANIFEST_DIR).map(PathBuf::from);
@@ -50,7 +49,6 @@ fn root_above(directory: &Path) -> Option<&Path> {
 /// Returns a call of the Cargo that runs this program, in the workspace's root. It does not inherit the variables that
 /// describe this program's package: build scripts that read them, such as that of `ring`, would run again for each
 /// package that calls Cargo.
-#[must_use]
 pub fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
@@ -67,7 +65,6 @@ fn describes_a_package(variable: &str) -> bool {
 }
 
 /// Returns Cargo's target directory, which gets all compiled and written files.
-#[must_use]
 pub fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => workspace_root().join(dir),
@@ -77,15 +74,11 @@ pub fn target_dir() -> PathBuf {
 
 /// Returns the folder of the files that depend on the machine: Cargo's folders of the profiles, and others. It is
 /// the target directory, or its subfolder `CARGO_BUILD_TARGET` if that variable is set.
-#[must_use]
 pub fn machine_dir() -> PathBuf {
     target_dir().join(std::env::var_os("CARGO_BUILD_TARGET").unwrap_or_default())
 }
 
 /// Returns the path as text.
-///
-/// # Errors
-/// If it is not UTF-8: the JVM's options are passed as text here.
 pub fn text(path: &Path) -> Result<&str, String> {
     path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()))
 }

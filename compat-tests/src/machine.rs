@@ -158,56 +158,47 @@ impl Machine {
     }
 
     /// Returns the machine to test: the one that [`TESTED`] names, or else the one that this program runs on.
-    #[must_use]
     pub fn this() -> &'static Self {
         let tested = env::var(TESTED).ok().and_then(|name| Self::named(&name));
         tested.unwrap_or(&ALL[if cfg!(target_arch = "aarch64") { 2 } else { 0 }])
     }
 
     /// Returns true if this is the machine to test.
-    #[must_use]
     pub fn is_this(&self) -> bool {
         self.target == Self::this().target
     }
 
     /// Returns true if its C library is musl.
-    #[must_use]
     pub fn is_musl(&self) -> bool {
         self.name == MUSL
     }
 
     /// Returns true if its programs are those of Windows.
-    #[must_use]
     pub fn is_windows(&self) -> bool {
         self.name == WINDOWS
     }
 
     /// Returns what its programs put before an absolute path of this machine: nothing, or Wine's drive for `/`.
-    #[must_use]
     pub fn root_of_paths(&self) -> &'static str {
         if self.is_windows() { "Z:" } else { "" }
     }
 
     /// Returns the separator of the entries of a class path.
-    #[must_use]
     pub fn path_separator(&self) -> &'static str {
         if self.is_windows() { ";" } else { ":" }
     }
 
     /// Returns the file name of a library, for example `libjvmpi.so` or `jvmpi.dll`.
-    #[must_use]
     pub fn library(&self, name: &str) -> String {
         if self.is_windows() { format!("{name}.dll") } else { format!("lib{name}.so") }
     }
 
     /// Returns the machine with this name, which may be Debian's name or the processor's.
-    #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|machine| machine.name == name || machine.target.starts_with(name))
     }
 
     /// Returns the emulator that runs its programs here, or `None` if the processor runs them.
-    #[must_use]
     pub fn emulator(&self) -> Option<String> {
         if self.target == Self::this().target {
             return env::var(EMULATOR).ok();
@@ -216,7 +207,6 @@ impl Machine {
     }
 
     /// Returns true if the ELF header of the program names this machine, and its loader is that of this C library.
-    #[must_use]
     pub fn runs(&self, program: &Path) -> bool {
         let mut start = Vec::new();
         // The path of the loader follows the program headers.
@@ -226,13 +216,11 @@ impl Machine {
     }
 
     /// Returns the C compiler for the machine; for this machine, `cc`.
-    #[must_use]
     pub fn compiler(&self) -> String {
         self.tool("gcc").unwrap_or_else(|| "cc".to_owned())
     }
 
     /// Returns the name of a binutils program for the machine, for example `aarch64-linux-gnu-objcopy`.
-    #[must_use]
     pub fn binutil(&self, name: &str) -> String {
         // musl has a compiler of its own, and uses the binutils of its processor.
         self.tool(name).filter(|_| self.elf != Self::this().elf).unwrap_or_else(|| name.to_owned())
@@ -243,22 +231,17 @@ impl Machine {
     }
 
     /// Returns the environment variable with a setting of Cargo for the target.
-    #[must_use]
     pub fn cargo_variable(&self, what: &str) -> String {
         format!("CARGO_TARGET_{}_{what}", self.target.to_uppercase().replace('-', "_"))
     }
 
     /// Returns Debian's name for the directory of its libraries, for example `i386-linux-gnu`.
-    #[must_use]
     pub fn multiarch(&self) -> String {
         let processor = self.target.split('-').next().unwrap_or_default();
         format!("{}-linux-gnu", processor.replace("i586", "i386"))
     }
 
     /// Checks that programs for the machine can be compiled here.
-    ///
-    /// # Errors
-    /// Fails if there is no compiler or no standard library of Rust for it, and says what to install.
     pub fn can_be_compiled_for(&self) -> Result<(), String> {
         self.needs(&self.compiler())?;
         if self.is_this() {
@@ -268,9 +251,6 @@ impl Machine {
     }
 
     /// Returns the folder with Rust's standard library for the machine.
-    ///
-    /// # Errors
-    /// Fails if it is not installed, and says how to install it.
     pub fn library_of_rust(&self) -> Result<PathBuf, String> {
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         rustc.args(["--print", "target-libdir", "--target", self.target]);
@@ -285,9 +265,6 @@ impl Machine {
     }
 
     /// Checks that programs for the machine can be compiled and run here.
-    ///
-    /// # Errors
-    /// Fails if there is no compiler or emulator for it, and says what to install.
     pub fn can_be_tested(&self) -> Result<(), String> {
         self.can_be_compiled_for()?;
         self.emulator().map_or(Ok(()), |emulator| self.needs(&emulator))
@@ -302,7 +279,6 @@ impl Machine {
 
     /// Returns shell commands that register the emulator in a mount namespace, so that Linux starts programs of this
     /// machine with it there and nowhere else.
-    #[must_use]
     pub fn registration(&self, emulator: &str) -> String {
         let format = self.format(emulator);
         format!(
@@ -321,14 +297,12 @@ impl Machine {
     }
 
     /// Returns the folder with its C library, which the emulator needs.
-    #[must_use]
     pub fn root(&self) -> String {
         format!("/usr/{}", self.tools.trim_end_matches('-'))
     }
 
     /// Returns a command that runs one of its programs. Programs of the own machine are started directly, in an
     /// emulator too.
-    #[must_use]
     pub fn command(&self, program: &Path) -> Command {
         match self.emulator() {
             Some(emulator) if !self.is_this() => {

@@ -45,22 +45,17 @@ pub const SHORT: [Program; 3] = [
 
 impl Program {
     /// Returns the program with this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ALL.into_iter().find(|program| program.name == name)
     }
 
     /// Prepares a run of the program without an agent.
-    ///
-    /// # Errors
-    /// Fails if one of our classes for it does not compile.
     pub fn on(&self, vm: &Vm<'_>) -> Result<Found, String> {
         (self.launch)(vm)
     }
 }
 
 /// Returns those lines of the output that are the same in every run.
-#[must_use]
 pub fn lasting(output: &str) -> String {
     let varies = |line: &str| {
         line.contains("milliseconds")

@@ -14,9 +14,6 @@ pub const DUCKDB: &str = "duckdb==2.0.1";
 pub const PYSPARK: &str = "pyspark==4.3.0";
 
 /// Returns a command for `python3` that can import these packages. They are downloaded into the user's cache folder once.
-///
-/// # Errors
-/// Fails if `pip` cannot install a package, and says why in one line.
 pub fn with(packages: &[&str]) -> Result<Command, String> {
     let folders = packages.iter().map(|package| folder(package)).collect::<Result<Vec<_>, _>>()?;
     let path = std::env::join_paths(folders).map_err(|e| e.to_string())?;
@@ -26,9 +23,6 @@ pub fn with(packages: &[&str]) -> Result<Command, String> {
 }
 
 /// Returns the folder of a package and of those that it depends on. Programs are in its folder `bin`.
-///
-/// # Errors
-/// Fails if `pip` cannot install the package.
 pub fn folder(package: &str) -> Result<PathBuf, String> {
     let all = jdk::cache().with_file_name("python");
     fs::create_dir_all(&all).map_err(|e| format!("{}: {e}", all.display()))?;

@@ -21,18 +21,12 @@ pub struct Line {
 
 impl Report {
     /// Parses every line of `text`.
-    ///
-    /// # Errors
-    /// Names the first malformed line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lines = text.lines().map(str::parse).collect::<Result<_, _>>()?;
         Ok(Self { lines })
     }
 
     /// Parses only the lines of a program's output that start with `word`.
-    ///
-    /// # Errors
-    /// Names the first such line that is malformed.
     pub fn parse_only(word: &str, text: &str) -> Result<Self, String> {
         let mine = |line: &&str| line.split(' ').next() == Some(word);
         let lines = text.lines().filter(mine).map(str::parse).collect::<Result<_, _>>()?;
@@ -40,7 +34,6 @@ impl Report {
     }
 
     /// Returns all lines.
-    #[must_use]
     pub fn all(&self) -> &[Line] {
         &self.lines
     }
@@ -51,23 +44,16 @@ impl Report {
     }
 
     /// Returns the number of lines that start with this word.
-    #[must_use]
     pub fn count(&self, word: &str) -> usize {
         self.lines(word).count()
     }
 
     /// Returns the only line that starts with this word.
-    ///
-    /// # Errors
-    /// Fails if there are none or several.
     pub fn one(&self, word: &str) -> Result<&Line, String> {
         only(word, self.lines(word))
     }
 
     /// Returns the only line that starts with this word and has this value for `key`.
-    ///
-    /// # Errors
-    /// Fails if there are none or several.
     pub fn find(&self, word: &str, key: &str, value: &str) -> Result<&Line, String> {
         let what = format!("{word} {key}={value}");
         only(&what, self.lines(word).filter(|line| line.text(key) == Ok(value)))
@@ -95,33 +81,21 @@ impl Line {
     }
 
     /// Returns the value as text.
-    ///
-    /// # Errors
-    /// Fails if there is no such field, or if it is NULL.
     pub fn text(&self, key: &str) -> Result<&str, String> {
         self.field(key)?.ok_or_else(|| format!("{key} is NULL in `{self}`"))
     }
 
     /// Returns true if the value is NULL.
-    ///
-    /// # Errors
-    /// Fails if there is no such field.
     pub fn is_null(&self, key: &str) -> Result<bool, String> {
         Ok(self.field(key)?.is_none())
     }
 
     /// Returns the value as a decimal number.
-    ///
-    /// # Errors
-    /// Fails if there is no such field, or if it is not a number.
     pub fn int(&self, key: &str) -> Result<i64, String> {
         self.text(key)?.parse().map_err(|e| format!("{key}: {e} in `{self}`"))
     }
 
     /// Returns the value as an ID or a pointer, written in hexadecimal.
-    ///
-    /// # Errors
-    /// Fails if there is no such field, or if it is not a number.
     pub fn id(&self, key: &str) -> Result<u64, String> {
         let text = self.text(key)?;
         let digits = text.strip_prefix("0x").unwrap_or(text);

@@ -42,7 +42,6 @@ const COMPLAINTS: [&str; 4] = [
 const PRELOADED: &str = "complaints";
 
 /// Returns true if the line is a complaint, which may be about a library of the JDK.
-#[must_use]
 pub fn is_complaint(line: &str) -> bool {
     COMPLAINTS.iter().any(|text| line.contains(text))
 }
@@ -68,28 +67,22 @@ pub struct Vm<'a> {
 
 impl<'a> Vm<'a> {
     /// Returns a JVM for the case of this name; its runs leave their files in a folder of that name.
-    #[must_use]
     pub fn new(jdk: &'a Jdk, gc: Gc, case: &str) -> Self {
         let directory = build::output_dir().join("runs").join(case);
         Self { jdk, gc, case: case.to_owned(), directory, runs: AtomicUsize::new(0) }
     }
 
     /// Returns the name of the case, which is also the path of its runs in the folder of all runs.
-    #[must_use]
     pub fn case(&self) -> &str {
         &self.case
     }
 
     /// Returns a JVM of another JDK for the same case.
-    #[must_use]
     pub fn on<'b>(&self, jdk: &'b Jdk) -> Vm<'b> {
         Vm::new(jdk, self.gc, &format!("{}/on", self.case))
     }
 
     /// Returns a launch of this class, with the workloads and these jars on the class path.
-    ///
-    /// # Errors
-    /// If the workloads do not compile.
     pub fn java_with(&self, jars: &[&str], class: &str) -> Result<Launch, String> {
         let mut launch = self.java(class)?;
         let path = launch.before.last_mut().expect("the class path comes last");
@@ -99,17 +92,11 @@ impl<'a> Vm<'a> {
     }
 
     /// Returns a launch of this class of `workloads/`, without any agent yet.
-    ///
-    /// # Errors
-    /// If the workloads do not compile.
     pub fn java(&self, class: &str) -> Result<Launch, String> {
         self.java_for(8, class)
     }
 
     /// Returns a launch of this class of `workloads/RELEASE/`.
-    ///
-    /// # Errors
-    /// If the workloads do not compile.
     pub fn java_for(&self, release: u32, class: &str) -> Result<Launch, String> {
         let mut launch = Launch::new(self.jdk, &self.jdk.java(), self.next_directory()?)?;
         launch.before = self.jdk.flags().iter().map(|&flag| flag.to_owned()).collect();
@@ -122,9 +109,6 @@ impl<'a> Vm<'a> {
     }
 
     /// Returns a launch of a C program of `agents/` that creates the JVM itself. It gets the path of `libjvm.so`.
-    ///
-    /// # Errors
-    /// If the program does not compile.
     pub fn embedded_in(&self, program: &str) -> Result<Launch, String> {
         let program = build::program(program)?;
         let loader = self.jdk.loader();
@@ -139,7 +123,6 @@ impl<'a> Vm<'a> {
     }
 
     /// Returns the path of a file of this name in the case's folder.
-    #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
@@ -194,15 +177,11 @@ impl Launch {
     }
 
     /// Returns the folder in which it will run.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// Adds the shim with the agent `agents/NAME.c` and these options.
-    ///
-    /// # Errors
-    /// If the agent does not compile.
     pub fn agent(self, name: &str, options: &str) -> Result<Self, String> {
         let agent = build::agent(name)?;
         let specification = format!("{}:{options}", text(&agent)?);
@@ -211,9 +190,6 @@ impl Launch {
 
     /// Adds the shim with another agent, even one that runs in this JVM already. It writes a report
     /// of its own.
-    ///
-    /// # Errors
-    /// If the agent does not compile.
     pub fn another_agent(mut self, name: &str, options: &str) -> Result<Self, String> {
         let number = self.reports.len();
         let report = self.directory.join(format!("report-{number}"));
@@ -224,36 +200,24 @@ impl Launch {
     }
 
     /// Adds the shim with exactly this text as its option string.
-    ///
-    /// # Errors
-    /// If the shim does not compile.
     pub fn shim(self, options: &str) -> Result<Self, String> {
         let option = format!("-agentpath:{}={options}", text(&build::shim()?)?);
         Ok(self.flag(&option))
     }
 
     /// Adds the shim without an option string.
-    ///
-    /// # Errors
-    /// If the shim does not compile.
     pub fn shim_alone(self) -> Result<Self, String> {
         let option = format!("-agentpath:{}", text(&build::shim()?)?);
         Ok(self.flag(&option))
     }
 
     /// Starts the JVM through the command `jvmpi` with these arguments, which finds the tested shim.
-    ///
-    /// # Errors
-    /// If one of the two does not compile.
     pub fn behind_jvmpi(self, arguments: &[&str]) -> Result<Self, String> {
         let behind = self.behind(&build::command()?, arguments)?;
         Ok(behind.variable("JVMPI_LIBRARY", text(&build::shim()?)?))
     }
 
     /// Starts the JVM through another program with these arguments.
-    ///
-    /// # Errors
-    /// If a path is not text.
     pub fn behind(mut self, program: &Path, arguments: &[&str]) -> Result<Self, String> {
         let java = mem::replace(&mut self.executable, program.to_owned());
         let arguments = arguments.iter().map(|&argument| argument.to_owned());
@@ -262,9 +226,6 @@ impl Launch {
     }
 
     /// Adds the JVMTI agent `agents/NAME.c` with these options, which the JVM loads, not the shim.
-    ///
-    /// # Errors
-    /// If the agent does not compile.
     pub fn jvmti_agent(self, name: &str, options: &str) -> Result<Self, String> {
         let agent = build::agent(name)?;
         Ok(self.flag(&format!("-agentpath:{}={options}", text(&agent)?)))
@@ -272,18 +233,12 @@ impl Launch {
 
     /// Adds the agent by `-Xrun` with exactly this text after its name, and its folder to the library
     /// path. It does not add the shim.
-    ///
-    /// # Errors
-    /// If the agent does not compile.
     pub fn xrun(self, name: &str, rest: &str) -> Result<Self, String> {
         let agent = build::agent(name)?;
         Ok(self.library_path(&agent)?.flag(&format!("-Xrun{name}{rest}")))
     }
 
     /// Sets the search path of libraries to the folder of this library.
-    ///
-    /// # Errors
-    /// If the path is not UTF-8.
     pub fn library_path(self, library: &Path) -> Result<Self, String> {
         let directory = text(library.parent().unwrap_or(library))?.to_owned();
         let path = if Machine::this().is_windows() { "WINEPATH" } else { "LD_LIBRARY_PATH" };
@@ -337,25 +292,16 @@ impl Launch {
     }
 
     /// Runs it to its end and demands exit status 0.
-    ///
-    /// # Errors
-    /// Everything that [`Running::finish`] finds wrong, and any other status.
     pub fn run(self) -> Result<Outcome, String> {
         self.run_to(0)
     }
 
     /// Runs it to its end and demands this exit status.
-    ///
-    /// # Errors
-    /// Everything that [`Running::finish`] finds wrong, and any other status.
     pub fn run_to(self, status: i32) -> Result<Outcome, String> {
         self.start()?.finish(status)
     }
 
     /// Starts it. Standard input stays open until it is finished.
-    ///
-    /// # Errors
-    /// If it does not start.
     pub fn start(self) -> Result<Running, String> {
         let error = |e: io::Error| format!("{}: {e}", self.directory.display());
         let stdout = self.directory.join("stdout");
@@ -427,26 +373,17 @@ pub struct Running {
 }
 
 impl Running {
-    /// Waits until the program has printed this line.
-    ///
-    /// # Errors
-    /// If it ends or the time is up before that.
+    /// Waits until the program has printed this line. Fails if it ends, or the time is up, before that.
     pub fn wait_for(&mut self, line: &str) -> Result<(), String> {
         self.wait_for_line("stdout", |found| found == line)
     }
 
     /// Waits until the program has printed a line with this in it.
-    ///
-    /// # Errors
-    /// If it ends or the time is up before that.
     pub fn wait_for_text(&mut self, text: &str) -> Result<(), String> {
         self.wait_for_line("stdout", |line| line.contains(text))
     }
 
     /// Waits until the agent has reported a line that starts with this word.
-    ///
-    /// # Errors
-    /// If it ends or the time is up before that.
     pub fn wait_for_report(&mut self, word: &str) -> Result<(), String> {
         self.wait_for_line("report", |line| line.split(' ').next() == Some(word))
     }
@@ -465,39 +402,28 @@ impl Running {
     }
 
     /// Returns its process ID.
-    #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
     /// Returns the folder in which it runs.
-    #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// Returns true if it has ended. Closes its standard input, so that it does not wait for lines.
-    ///
-    /// # Errors
-    /// If the system cannot say, or the time is up.
     pub fn has_ended(&mut self) -> Result<bool, String> {
         drop(self.child.stdin.take());
         self.has_ended_with_input_open()
     }
 
     /// Returns true if it has ended by itself: its standard input stays open.
-    ///
-    /// # Errors
-    /// If the system cannot say, or the time is up.
     pub fn has_ended_with_input_open(&mut self) -> Result<bool, String> {
         self.check_time()?;
         self.child.try_wait().map(|status| status.is_some()).map_err(|e| e.to_string())
     }
 
     /// Sends the process this signal.
-    ///
-    /// # Errors
-    /// If there is no such process any more.
     pub fn signal(&self, signal: libc::c_int) -> Result<(), String> {
         let pid = libc::pid_t::try_from(self.child.id()).map_err(|e| e.to_string())?;
         // SAFETY: kill has no precondition, and the child was not waited for, so the number is its.
@@ -508,9 +434,6 @@ impl Running {
     }
 
     /// Runs `jcmd` of this JDK on the process.
-    ///
-    /// # Errors
-    /// Fails with the message of `jcmd`.
     pub fn jcmd(&self, jdk: &Jdk, arguments: &[&str]) -> Result<(), String> {
         let directory = self.directory.join("jcmd");
         fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
@@ -520,11 +443,8 @@ impl Running {
         jcmd.run().map(|_| ())
     }
 
-    /// Closes its standard input, waits for its end and collects what it left.
-    ///
-    /// # Errors
-    /// If the time is up, it dies from a signal, ends with another status, `-Xcheck:jni` or the shim complains,
-    /// or a report is malformed. The text says where the run's files lie.
+    /// Closes its standard input, waits for its end and collects what it left. Fails if the time is up, it dies from a
+    /// signal, ends with another status, `-Xcheck:jni` or the shim complains, or a report is malformed.
     pub fn finish(mut self, expected: i32) -> Result<Outcome, String> {
         drop(self.child.stdin.take());
         let status = self.wait()?;
@@ -545,9 +465,6 @@ impl Running {
     }
 
     /// Waits for its end without a timeout, and returns its CPU time and memory.
-    ///
-    /// # Errors
-    /// If it does not end with exit status 0.
     pub fn measure(mut self) -> Result<Usage, String> {
         drop(self.child.stdin.take());
         let pid = libc::pid_t::try_from(self.child.id()).map_err(|e| e.to_string())?;
@@ -652,27 +569,21 @@ pub struct Outcome {
 
 impl Outcome {
     /// Returns the report of the agent.
-    #[must_use]
     pub fn report(&self) -> &Report {
         &self.reports[0]
     }
 
     /// Returns the reports of the agents started by [`Launch::another_agent`], in that order.
-    #[must_use]
     pub fn other_reports(&self) -> &[Report] {
         &self.reports[1..]
     }
 
     /// Returns the lines of standard error with which the shim refuses something.
-    #[must_use]
     pub fn errors(&self) -> Vec<&str> {
         self.stderr.lines().filter(|line| line.starts_with("[jvmpi] error:")).collect()
     }
 
     /// The checks that the agent made itself: each of these was made, and none failed.
-    ///
-    /// # Errors
-    /// Names what is missing or failed.
     pub fn checks(&self, names: &[&str]) -> Result<(), String> {
         for line in self.report().lines("check") {
             if line.text("ok")? != "1" {

@@ -97,15 +97,11 @@ fn agents(seed: u64, length: Duration) -> Vec<(&'static str, String)> {
 
 impl Round<'_> {
     /// Returns the name of the round's program.
-    #[must_use]
     pub fn program_name(&self) -> &'static str {
         self.program.map_or(CHURN, |program| program.name)
     }
 
-    /// Runs the round.
-    ///
-    /// # Errors
-    /// Returns the fault, the command line, and the folder with the files of the run.
+    /// Runs the round. An error has the fault, the command line, and the folder with the files of the run.
     pub fn run(&self, case: &str, expected: &mut Expected) -> Result<End, String> {
         let vm = Vm::new(self.jdk, self.gc, case);
         let launch = match self.launch(&vm)? {

@@ -17,9 +17,6 @@ pub struct Spinning {
 
 impl Spinning {
     /// Starts the processes, unless they are already running.
-    ///
-    /// # Errors
-    /// Fails if they cannot be started.
     pub fn start() -> Result<Self, String> {
         static SPINNING: Mutex<Weak<Processes>> = Mutex::new(Weak::new());
         let mut spinning = SPINNING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -56,7 +56,6 @@ def COLUMNS():
 
 impl Engine {
     /// Returns the reason why the engine cannot be used here, if there is one. Its package is downloaded once.
-    #[must_use]
     pub fn hindrance(self) -> Option<String> {
         self.python().err()
     }
@@ -75,9 +74,6 @@ impl Engine {
     }
 
     /// Runs the queries of the page on the tables in `tables`. `folder` gets the program of the page.
-    ///
-    /// # Errors
-    /// Fails if a query does, or if the page has no program for the engine.
     pub fn run(self, folder: &Path, tables: &Path) -> Result<Results, String> {
         let (module, functions) = match self {
             Self::DuckDb => ("duckdb", IN_DUCKDB),
@@ -103,9 +99,6 @@ impl Engine {
 }
 
 /// Returns the queries of the page.
-///
-/// # Errors
-/// Fails if the page cannot be read.
 pub fn queries() -> Result<Vec<String>, String> {
     blocks("sql")
 }
