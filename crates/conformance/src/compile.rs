@@ -71,9 +71,6 @@ pub struct Compiled {
 impl Compiled {
     /// Compiles the agents with these names into `directory`. `include` contains `jni.h`; `header` contains the
     /// `jvmpi.h` to use in place of the suite's own.
-    ///
-    /// # Errors
-    /// Returns the compiler's output, or that there is no compiler.
     pub fn new<'a>(
         directory: &Path,
         agents: impl IntoIterator<Item = &'a str>,
@@ -127,25 +124,21 @@ impl Compiled {
     }
 
     /// Returns the same suite under another path.
-    #[must_use]
     pub fn at(&self, directory: &Path) -> Self {
         Self { directory: directory.to_owned() }
     }
 
     /// Returns the path of an agent's library.
-    #[must_use]
     pub fn agent(&self, name: &str) -> PathBuf {
         self.directory.join(format!("lib{name}.so"))
     }
 
     /// Returns the class path of the programs.
-    #[must_use]
     pub fn workloads(&self) -> PathBuf {
         self.directory.join("workloads.jar")
     }
 
     /// Returns the directory for the files of all runs.
-    #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.directory.join("runs")
     }

@@ -13,7 +13,6 @@ pub const NOT_PROVED: &[(&str, &str)] = &[
 ];
 
 /// Returns the tables, each below a heading.
-#[must_use]
 pub fn tables(manifest: &Manifest) -> String {
     let mut text = String::new();
     for kind in Kind::ALL {

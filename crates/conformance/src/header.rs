@@ -20,7 +20,6 @@ impl Kind {
     pub const ALL: [Self; 4] = [Self::Function, Self::Event, Self::Field, Self::Constant];
 
     /// Returns the plural, as a heading.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Function => "Functions",
@@ -41,7 +40,6 @@ const HEADER: &str = include_str!("../suite/jvmpi.h");
 
 /// Returns all items of the header in their order: functions and events by name, fields with a path such as
 /// `class_load.class_name`, and constants.
-#[must_use]
 pub fn items() -> Vec<(Kind, String)> {
     let (events, constants) = defines();
     let functions = members("JVMPI_Interface").into_iter().map(|name| (Kind::Function, name));

@@ -86,7 +86,6 @@ impl Manifest {
     ///
     /// # Panics
     /// Panics if the manifest is malformed, which a test rules out.
-    #[must_use]
     pub fn of_the_suite() -> Self {
         toml::from_str(include_str!("../suite/manifest.toml")).expect("a well-formed manifest")
     }
@@ -97,7 +96,6 @@ impl Manifest {
     }
 
     /// Returns the names of all agents.
-    #[must_use]
     pub fn agents(&self) -> BTreeSet<&str> {
         self.runs.iter().map(|run| run.agent.as_str()).collect()
     }
@@ -105,7 +103,6 @@ impl Manifest {
 
 impl Case {
     /// Returns the exception for a JVM of this name on a machine, if there is one.
-    #[must_use]
     pub fn exception(&self, jvm: &str, machine: &str) -> Option<&Exception> {
         self.except.iter().find(|exception| exception.on == machine || exception.is_on(jvm))
     }

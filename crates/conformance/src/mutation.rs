@@ -5,13 +5,9 @@ use crate::compile::Compiled;
 use crate::header::{self, Kind};
 use crate::manifest::{Manifest, Run};
 use crate::results::State;
-use crate::run::{Implementation, Place, run_one};
+use crate::run::{Implementation, Place, in_parallel, run_one};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// The result of one mutation.
 #[derive(Clone, Debug)]
@@ -25,7 +21,6 @@ pub struct Noticed {
 }
 
 /// Returns the functions and events that can be removed, one at a time.
-#[must_use]
 pub fn items() -> Vec<String> {
     let items = header::items().into_iter();
     let is_taken = |(kind, name): &(Kind, String)| match kind {
@@ -47,23 +42,11 @@ pub fn run(
     items: &[String],
     workers: usize,
 ) -> Vec<Noticed> {
-    let next = AtomicUsize::new(0);
-    let noticed = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let between = Some((mutant.to_owned(), item.clone()));
-                    let implementation = Implementation { between, ..implementation.clone() };
-                    let result = without(item, manifest, compiled, place, &implementation);
-                    noticed.lock().unwrap_or_else(PoisonError::into_inner).push(result);
-                }
-            });
-        }
-    });
-    let mut noticed = noticed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    noticed.sort_by_key(|noticed| items.iter().position(|item| *item == noticed.item));
-    noticed
+    in_parallel(items, workers, |item| {
+        let between = Some((mutant.to_owned(), item.clone()));
+        let implementation = Implementation { between, ..implementation.clone() };
+        without(item, manifest, compiled, place, &implementation)
+    })
 }
 
 fn without(
@@ -95,7 +78,6 @@ fn without(
 
 /// Runs with a mutant that removes nothing, and returns the cases that fail. There should be none beyond the known
 /// exceptions.
-#[must_use]
 pub fn with_nothing_missing(
     run: &Run,
     compiled: &Compiled,
@@ -110,7 +92,6 @@ pub fn with_nothing_missing(
 }
 
 /// Formats one line per mutation.
-#[must_use]
 pub fn table(noticed: &[Noticed]) -> String {
     let mut text = String::new();
     for Noticed { item, by, not_by } in noticed {
@@ -125,7 +106,6 @@ pub fn table(noticed: &[Noticed]) -> String {
 }
 
 /// Returns the mutations that no case detected, or that some case about the item missed.
-#[must_use]
 pub fn faults(noticed: &[Noticed]) -> Vec<&Noticed> {
     noticed.iter().filter(|n| n.by.is_empty() || !n.not_by.is_empty()).collect()
 }

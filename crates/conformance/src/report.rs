@@ -5,7 +5,6 @@ use crate::results::{Outcome, Results, State};
 use std::fmt::Write as _;
 
 /// Formats one line per JVM, and one per failed case.
-#[must_use]
 pub fn matrix(results: &Results) -> String {
     let width = results.jvms.keys().map(String::len).max().unwrap_or(0).max(3);
     let mut text = format!("{:width$}", "JVM");
@@ -27,7 +26,6 @@ pub fn matrix(results: &Results) -> String {
 }
 
 /// Formats the results as JUnit XML for build servers: one test suite per JVM, one test case per case.
-#[must_use]
 pub fn junit(manifest: &Manifest, results: &Results) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for (jvm, outcomes) in &results.jvms {
@@ -78,7 +76,6 @@ thead th { position: sticky; top: 0; background: #fff }
 .bug { background: #f3dcf0 } .skip { background: #eee }";
 
 /// Formats a page with every case on every JVM. The reason of a result is the tooltip of its cell.
-#[must_use]
 pub fn page(manifest: &Manifest, results: &Results) -> String {
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\

@@ -34,7 +34,6 @@ impl State {
     pub const ALL: [Self; 5] = [Self::Pass, Self::Fail, Self::Todo, Self::Bug, Self::Skip];
 
     /// Returns the word.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -66,10 +65,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Adds the results of another part of the same run.
-    ///
-    /// # Errors
-    /// Fails if both contain the same case on the same JVM.
+    /// Adds the results of another part of the same run. Fails if both have the same case on the same JVM.
     pub fn add(&mut self, other: Self) -> Result<(), String> {
         for (jvm, cases) in other.jvms {
             let own = self.jvms.entry(jvm.clone()).or_default();
@@ -86,15 +82,11 @@ impl Results {
     }
 
     /// Parses the output of [`Results::to_json`].
-    ///
-    /// # Errors
-    /// Returns the parser's message.
     pub fn from_json(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
     /// For other programs, and to be merged. `cases` has the section and the rule of each case that was tried.
-    #[must_use]
     pub fn to_json(&self, manifest: &Manifest) -> String {
         #[derive(Serialize)]
         struct Rule<'a> {
@@ -119,7 +111,6 @@ impl Results {
     }
 
     /// Returns the number of cases in this state on a JVM.
-    #[must_use]
     pub fn count(&self, jvm: &str, state: State) -> usize {
         let cases = self.jvms.get(jvm).into_iter().flat_map(BTreeMap::values);
         cases.filter(|outcome| outcome.state == state).count()
@@ -135,7 +126,6 @@ impl Results {
     }
 
     /// Returns true if at least one case was run and none failed.
-    #[must_use]
     pub fn is_good(&self) -> bool {
         self.jvms.values().any(|cases| !cases.is_empty()) && self.failures().next().is_none()
     }

@@ -94,36 +94,46 @@ pub fn run_all(
 ) -> Results {
     let pairs = places.iter().flat_map(|place| manifest.runs.iter().map(move |run| (place, run)));
     let pairs: Vec<_> = pairs.enumerate().filter(|(n, _)| shard.has(*n)).map(|(_, p)| p).collect();
+    let ran = in_parallel(&pairs, workers, |(place, run)| {
+        let start = Instant::now();
+        let outcomes = run_one(run, compiled, place, implementation);
+        let failed = outcomes.values().filter(|o| o.state == State::Fail).count();
+        let end = if failed == 0 { String::new() } else { format!(", {failed} FAILED") };
+        progress(&format!("{} {}: {} cases{end}", place.name, run.name, outcomes.len()));
+        (place, outcomes, u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX))
+    });
+    let mut results = Results::default();
+    for (place, outcomes, time) in ran {
+        results.jvms.entry(place.name.clone()).or_default().extend(outcomes);
+        *results.milliseconds.entry(place.name.clone()).or_default() += time;
+    }
+    results
+}
+
+/// Calls the function with each item, on this many threads. Returns the results in the order of the items.
+pub(crate) fn in_parallel<'a, T: Sync, R: Send>(
+    items: &'a [T],
+    workers: usize,
+    call: impl Fn(&'a T) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let results = Mutex::new(Results::default());
+    let results = Mutex::new(BTreeMap::new());
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some((place, run)) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let start = Instant::now();
-                    let outcomes = run_one(run, compiled, place, implementation);
-                    let failed = outcomes.values().filter(|o| o.state == State::Fail).count();
-                    let end =
-                        if failed == 0 { String::new() } else { format!(", {failed} FAILED") };
-                    progress(&format!(
-                        "{} {}: {} cases{end}",
-                        place.name,
-                        run.name,
-                        outcomes.len()
-                    ));
-                    let time = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                    results.jvms.entry(place.name.clone()).or_default().extend(outcomes);
-                    *results.milliseconds.entry(place.name.clone()).or_default() += time;
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(number) else { return };
+                    let result = call(item);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).insert(number, result);
                 }
             });
         }
     });
-    results.into_inner().unwrap_or_else(PoisonError::into_inner)
+    results.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
 /// Runs the cases of one run on one JVM.
-#[must_use]
 pub fn run_one(
     run: &Run,
     compiled: &Compiled,

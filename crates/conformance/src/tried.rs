@@ -32,7 +32,6 @@ impl Tried {
     ///
     /// # Panics
     /// Never: a test parses the file.
-    #[must_use]
     pub fn of_the_suite() -> Self {
         serde_json::from_str(RECORD).expect("suite/tried.json is checked by a test")
     }
@@ -56,7 +55,6 @@ impl Tried {
     }
 
     /// Formats the record as the file of the suite.
-    #[must_use]
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
@@ -64,7 +62,6 @@ impl Tried {
     }
 
     /// Returns true if the suite was run on a JVM of this feature version, on any machine, and no case failed there.
-    #[must_use]
     pub fn supports(&self, feature: u32) -> bool {
         let of_it = |jvm: &String| jvm.split(['/', '-']).next() == Some(&feature.to_string());
         let all = self.0.values().flatten().filter(|(jvm, _)| of_it(jvm));
@@ -73,7 +70,6 @@ impl Tried {
     }
 
     /// Returns the page. JVMs that differ only in the collector share a row if their results are the same.
-    #[must_use]
     pub fn page(&self) -> String {
         let mut rows: BTreeMap<_, (&Trial, Vec<&str>)> = BTreeMap::new();
         for (machine, trials) in &self.0 {
