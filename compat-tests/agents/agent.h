@@ -199,6 +199,24 @@ static inline void keep_class_file(JVMPI_Event *e)
     e->u.class_load_hook.new_class_data_len = e->u.class_load_hook.class_data_len;
 }
 
+/* Takes a trace of at most so many frames, for which there is room. */
+static inline JVMPI_CallTrace call_trace(JNIEnv *env, JVMPI_CallFrame *frames, jint depth)
+{
+    JVMPI_CallTrace trace = { env, 0, frames };
+
+    jvmpi->GetCallTrace(&trace, depth);
+    return trace;
+}
+
+/* The method on top of the thread's call trace, or NULL if there is none. */
+static inline jmethodID top_method(JNIEnv *env)
+{
+    JVMPI_CallFrame frame = { 0, NULL };
+
+    call_trace(env, &frame, 1);
+    return frame.method_id;
+}
+
 /* The calling thread's own JNIEnv, or NULL if it is not attached. */
 static inline JNIEnv *current_env(void)
 {

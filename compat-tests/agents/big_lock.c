@@ -5,18 +5,16 @@
  * Options: lock=mutex    a lock of the system's instead of a raw monitor
  *          calls=...     any of requests, traces, collections and disabling, joined by +
  */
-#include <pthread.h>
-
 #include "call.h"
+#include "threads.h"
 
-enum { MAX_THREADS = 256, DEPTH = 8 };
+enum { DEPTH = 8 };
 
 static JVMPI_RawMonitor monitor;
 static pthread_mutex_t mutex;
 static int uses_mutex, requests, traces, collections, disabling;
 
 /* The following belongs to the owner of the lock. */
-static JNIEnv *threads[MAX_THREADS];
 static jobjectID last_class;
 static long events, requests_made, requests_served, traces_taken, frames_seen, collections_run, brackets, times_disabled;
 static volatile int over;
@@ -40,11 +38,9 @@ static void leave(void)
 static void trace(JNIEnv *env)
 {
     JVMPI_CallFrame frames[DEPTH];
-    JVMPI_CallTrace trace = { env, -1, frames };
 
-    jvmpi->GetCallTrace(&trace, DEPTH);
     traces_taken++;
-    frames_seen += trace.num_frames;
+    frames_seen += call_trace(env, frames, DEPTH).num_frames;
 }
 
 static void request(JNIEnv *env)
@@ -57,26 +53,13 @@ static void request(JNIEnv *env)
     requests_served += jvmpi->RequestEvent(JVMPI_EVENT_THREAD_START, thread) == JVMPI_SUCCESS;
 }
 
-static void keep_threads(const JVMPI_Event *e)
-{
-    JNIEnv *from = e->event_type == JVMPI_EVENT_THREAD_START ? NULL : e->env_id;
-    JNIEnv *to = e->event_type == JVMPI_EVENT_THREAD_START ? e->u.thread_start.thread_env_id : NULL;
-    int i;
-
-    for (i = 0; i < MAX_THREADS; i++)
-        if (threads[i] == from) {
-            threads[i] = to;
-            return;
-        }
-}
-
 static void work_on(const JVMPI_Event *e)
 {
     events++;
     switch (e->event_type) {
     case JVMPI_EVENT_THREAD_START:
     case JVMPI_EVENT_THREAD_END:
-        keep_threads(e);
+        track_threads(e);
         break;
     case JVMPI_EVENT_CLASS_LOAD:
         if (last_class == NULL)
@@ -136,8 +119,8 @@ static void inspect(void *unused)
         times_disabled++;
         request(self);
         for (i = 0; i < MAX_THREADS; i++)
-            if (threads[i] != NULL)
-                trace(threads[i]);
+            if (known_threads[i].env != NULL)
+                trace(known_threads[i].env);
         leave();
         jvmpi->EnableGC();
         sleep_ms(1);

@@ -5,8 +5,6 @@
  * Options: when=late    compiled methods are asked for when the program has begun
  *          when=behind  methods reported at the start of the program are reported again after that
  */
-#include <pthread.h>
-
 #include "call.h"
 #include "map.h"
 #include "methods.h"

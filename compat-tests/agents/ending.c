@@ -79,7 +79,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     } else if (strcmp(what, "reused") == 0)
         return env == victim.env;
     else if (strcmp(what, "announced") == 0)
-        return is_known_thread(env);
+        return thread_of(env).env != NULL;
     return 0;
 }
 

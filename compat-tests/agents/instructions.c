@@ -3,8 +3,6 @@
  *
  * Options: prefix=NAME    of the names of these classes
  */
-#include <pthread.h>
-
 #include "methods.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -12,10 +12,8 @@
  * Commands: "enable" and "disable" the events; "events": the number so far on this thread; "depth": the
  * number of methods that the thread has entered and not left; "receiver": true if the last METHOD_ENTRY2 of
  * Calls$Receiver on this thread named the object; "register": gives the class its native methods, "register
- * anew" gives it others, "unregister" takes them away; "trace": reports the call trace; "memory": the memory
- * in use.
+ * anew" gives it others, "unregister" takes them away; "memory": the memory in use.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "call.h"
@@ -110,15 +108,10 @@ static void count(const JVMPI_Event *e, jmethodID id)
 
 static void check_top(const JVMPI_Event *e)
 {
-    JVMPI_CallFrame frame = { 0, NULL };
-    JVMPI_CallTrace trace = { e->env_id, 0, &frame };
+    jmethodID top = top_method(e->env_id);
 
-    jvmpi->GetCallTrace(&trace, 1);
-    if (frame.method_id != e->u.method.method_id && not_on_top++ < 10) {
-        const Method *entered = method_of(e->u.method.method_id), *top = method_of(frame.method_id);
-        report("not_on_top entered=%s top=%s", q(entered != NULL ? entered->name : NULL),
-               q(top != NULL ? top->name : NULL));
-    }
+    if (top != e->u.method.method_id && not_on_top++ < 10)
+        report("not_on_top entered=%s top=%s", q(method_name(e->u.method.method_id)), q(method_name(top)));
 }
 
 static void entry(const JVMPI_Event *e)
@@ -138,12 +131,9 @@ static void leave(const JVMPI_Event *e)
         return;
     thread.depth--;
     if (thread.depth < 0 || (thread.depth < DEPTH && thread.stack[thread.depth] != e->u.method.method_id)) {
-        if (not_nested++ < 10) {
-            const Method *left = method_of(e->u.method.method_id);
-            const Method *entered = thread.depth >= 0 ? method_of(thread.stack[thread.depth]) : NULL;
-            report("not_nested left=%s entered=%s", q(left != NULL ? left->name : NULL),
-                   q(entered != NULL ? entered->name : NULL));
-        }
+        if (not_nested++ < 10)
+            report("not_nested left=%s entered=%s", q(method_name(e->u.method.method_id)),
+                   q(thread.depth >= 0 ? method_name(thread.stack[thread.depth]) : NULL));
         thread.depth = thread.depth < 0 ? 0 : thread.depth;
     }
 }
@@ -151,25 +141,21 @@ static void leave(const JVMPI_Event *e)
 /* The method that allocates is the one on top of the call trace. */
 static void place(const JVMPI_Event *e)
 {
-    JVMPI_CallFrame frame = { 0, NULL };
-    JVMPI_CallTrace trace = { e->env_id, 0, &frame };
     jmethodID entered = thread.depth > 0 && thread.depth <= DEPTH ? thread.stack[thread.depth - 1] : NULL;
-    const Method *top;
+    jmethodID id = top_method(e->env_id);
+    const char *top = method_name(id);
 
-    jvmpi->GetCallTrace(&trace, 1);
+    if (top == NULL)
+        return;
     pthread_mutex_lock(&lock);
-    top = method_of(frame.method_id);
-    if (top != NULL)
-        count_of(frame.method_id)->allocations++;
-    /* The classes of lambda expressions report no calls. */
-    if (entered != NULL && top != NULL && strncmp(top->name, prefix, strlen(prefix)) == 0
-        && strstr(top->name, "$$Lambda") == NULL) {
-        allocated++;
-        if (frame.method_id != entered && misplaced++ < 10)
-            report("misplaced entered=%s top=%s", q(method_of(entered) != NULL ? method_of(entered)->name : NULL),
-                   q(top->name));
-    }
+    count_of(id)->allocations++;
     pthread_mutex_unlock(&lock);
+    /* The classes of lambda expressions report no calls. */
+    if (entered != NULL && strncmp(top, prefix, strlen(prefix)) == 0 && strstr(top, "$$Lambda") == NULL) {
+        allocated++;
+        if (id != entered && misplaced++ < 10)
+            report("misplaced entered=%s top=%s", q(method_name(entered)), q(top));
+    }
 }
 
 static void report_counts(void)
@@ -193,9 +179,7 @@ static void notify(JVMPI_Event *e)
 {
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
-        pthread_mutex_lock(&lock);
         learn_methods(e);
-        pthread_mutex_unlock(&lock);
         if (when != NULL && strncmp(e->u.class_load.class_name, when, strlen(when)) == 0)
             switch_events(jvmpi->EnableEvent, option("late", events));
         return;
@@ -224,21 +208,6 @@ static void notify(JVMPI_Event *e)
         count(e, e->u.method.method_id);
 }
 
-static void report_trace(JNIEnv *env)
-{
-    JVMPI_CallFrame frames[16];
-    JVMPI_CallTrace trace = { env, 0, frames };
-    int i;
-
-    jvmpi->GetCallTrace(&trace, 16);
-    pthread_mutex_lock(&lock);
-    for (i = 0; i < trace.num_frames; i++) {
-        const Method *m = method_of(frames[i].method_id);
-        report("frame line=%d method=%s", (int)frames[i].lineno, q(m != NULL ? m->name : NULL));
-    }
-    pthread_mutex_unlock(&lock);
-}
-
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     if (strcmp(what, "enable") == 0)
@@ -251,8 +220,6 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         register_as(env, object, (void *)registered_anew);
     else if (strcmp(what, "unregister") == 0 && (*env)->UnregisterNatives(env, object) != JNI_OK)
         (*env)->FatalError(env, "the natives stay registered");
-    else if (strcmp(what, "trace") == 0)
-        report_trace(env);
     else if (strcmp(what, "depth") == 0)
         return thread.depth;
     else if (strcmp(what, "memory") == 0)

@@ -27,28 +27,16 @@ static Watched *watched_object(jobjectID id)
     return found;
 }
 
-static Thread thread_of(JNIEnv *env)
-{
-    Thread found = { NULL, NULL, "other" };
-    int i;
-
-    pthread_mutex_lock(&known_threads_lock);
-    for (i = 0; i < MAX_THREADS && env == current_env(); i++)
-        if (known_threads[i].env == env)
-            found = known_threads[i];
-    pthread_mutex_unlock(&known_threads_lock);
-    return found;
-}
-
 static void report_monitor(const JVMPI_Event *e, const char *word, jlong timeout)
 {
     jobjectID id = e->u.monitor.object;
     Watched *monitor = id != NULL ? watched_object(id) : NULL;
+    Thread thread = thread_of(e->env_id);
 
     if (id != NULL && monitor == NULL)
         return;
     report("%s monitor=%s thread=%s timeout=%lld", word, q(monitor != NULL ? monitor->name : "-"),
-           q(thread_of(e->env_id).name), (long long)timeout);
+           q(thread.env != NULL && thread.env == current_env() ? thread.name : "other"), (long long)timeout);
     if (e->event_type == JVMPI_EVENT_MONITOR_CONTENDED_ENTER)
         __sync_fetch_and_add(&monitor->enters, 1);
 }

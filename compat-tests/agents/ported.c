@@ -5,114 +5,72 @@
  * Options: methods=1   prints calls and returns instead, like examples/jvmti/methods.c
  *          prefix=     the classes whose calls are printed
  */
+#include "map.h"
 #include "methods.h"
+#include "threads.h"
 
-enum { MAX = 4096 };
-
-typedef struct {
-    jobjectID id;
-    char *name;
-} Class;
-
-typedef struct {
-    JNIEnv *env;
-    char *name;
-} Thread;
-
-typedef struct {
-    jmethodID method;
-    long count;
-} Hit;
-
-static Class classes[MAX];
-static Thread threads[MAX];
-static Hit hits[MAX];
-static int num_classes, num_threads, num_hits;
-static Class objects[MAX]; /* of the program's classes, each with the name of its class */
-static int num_objects, done;
+static Map classes; /* their names */
+static Map objects; /* of the program's classes, each with the name of its class */
+static Map hits;    /* how often each method was seen on top */
+static int done;
 static long collections;
 static const char *class_of_object; /* the answer to a request */
 static JVMPI_RawMonitor lock, timer;
 
 static const char *class_name(jobjectID id)
 {
-    int i;
+    const char *name = map_get(&classes, id);
 
-    for (i = num_classes - 1; i >= 0; i--)
-        if (classes[i].id == id)
-            return classes[i].name;
-    return "?";
+    return name != NULL ? name : "?";
 }
 
-static const char *thread_name(JNIEnv *env)
+static void count(Map *counts, const void *key)
 {
-    int i;
-
-    for (i = num_threads - 1; i >= 0; i--)
-        if (threads[i].env == env)
-            return threads[i].name;
-    return "?";
+    map_put(counts, key, (char *)map_get(counts, key) + 1);
 }
 
 static void print_frame(const JVMPI_CallFrame *frame)
 {
-    const Method *m = method_of(frame->method_id);
+    const char *name = method_name(frame->method_id);
 
-    printf("  %s:%d\n", m != NULL ? m->name : "?", (int)frame->lineno);
+    printf("  %s:%d\n", name != NULL ? name : "?", (int)frame->lineno);
 }
 
 static void print_monitor(JVMPI_Event *e, const char *what, jobjectID object)
 {
     JVMPI_CallFrame frames[8];
-    JVMPI_CallTrace trace = { e->env_id, 0, frames };
-    int i;
+    int i, depth = call_trace(e->env_id, frames, 8).num_frames;
 
     class_of_object = "?";
     jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, object);
-    printf("%s %s %s\n", thread_name(e->env_id), what, class_of_object);
-    jvmpi->GetCallTrace(&trace, 8);
-    for (i = 0; i < trace.num_frames; i++)
+    printf("%s %s %s\n", thread_of(e->env_id).name, what, class_of_object);
+    for (i = 0; i < depth; i++)
         print_frame(&frames[i]);
 }
 
 /* Counts the program's objects in a heap dump of level 0, by class. */
 static void count_live(const char *p, const char *end)
 {
-    static int live[MAX];
-    int i, j, count;
+    Map live = { NULL, 0, 0 };
+    Slot *slot;
 
     for (; p < end; p += 1 + sizeof(jobjectID)) {
         jobjectID id;
 
         memcpy(&id, p + 1, sizeof id);
-        for (i = 0; i < num_objects; i++)
-            live[i] |= objects[i].id == id;
+        if (map_get(&objects, id) != NULL)
+            count(&live, map_get(&objects, id));
     }
-    for (i = 0; i < num_objects; i++) {
-        for (j = i, count = 0; j < num_objects; j++)
-            if (live[j] && strcmp(objects[i].name, objects[j].name) == 0) {
-                count++;
-                live[j] = 0;
-            }
-        if (count > 0)
-            printf("%d instances of %s\n", count, objects[i].name);
-    }
+    MAP_EACH(&live, slot)
+        printf("%ld instances of %s\n", (long)(intptr_t)slot->value, (const char *)slot->key);
 }
 
 static void sample(JNIEnv *env)
 {
-    JVMPI_CallFrame top;
-    JVMPI_CallTrace trace = { env, 0, &top };
-    int i;
+    jmethodID top = jvmpi->ThreadHasRun(env) ? top_method(env) : NULL;
 
-    jvmpi->GetCallTrace(&trace, 1);
-    if (trace.num_frames == 0)
-        return;
-    for (i = 0; i < num_hits && hits[i].method != top.method_id; i++)
-        ;
-    if (i == num_hits)
-        hits[num_hits++].method = top.method_id;
-    hits[i].count++;
+    if (top != NULL)
+        count(&hits, top);
 }
 
 static void sampler(void *unused)
@@ -126,9 +84,9 @@ static void sampler(void *unused)
             break;
         jvmpi->DisableGC();
         jvmpi->RawMonitorEnter(lock);
-        for (i = 0; i < num_threads; i++)
-            if (jvmpi->ThreadHasRun(threads[i].env))
-                sample(threads[i].env);
+        for (i = 0; i < MAX_THREADS; i++)
+            if (known_threads[i].env != NULL)
+                sample(known_threads[i].env);
         jvmpi->RawMonitorExit(lock);
         jvmpi->EnableGC();
     }
@@ -138,16 +96,14 @@ static void sampler(void *unused)
 static void finish(void)
 {
     JVMPI_HeapDumpArg level = { JVMPI_DUMP_LEVEL_0 };
-    const Hit *hottest = hits;
-    int i;
+    JVMPI_CallFrame hottest = { -1, NULL };
+    Slot *slot;
 
-    for (i = 0; i < num_hits; i++)
-        hottest = hits[i].count > hottest->count ? &hits[i] : hottest;
-    if (num_hits > 0) {
-        JVMPI_CallFrame frame = { -1, hottest->method };
-        printf("most samples:\n");
-        print_frame(&frame);
-    }
+    MAP_EACH(&hits, slot)
+        if ((intptr_t)slot->value > (intptr_t)map_get(&hits, hottest.method_id))
+            hottest.method_id = (jmethodID)(uintptr_t)slot->key;
+    printf("most samples:\n");
+    print_frame(&hottest);
     jvmpi->RequestEvent(JVMPI_EVENT_HEAP_DUMP, &level);
     printf("%s\n", collections > 0 ? "collections were seen" : "no collection");
     fflush(stdout);
@@ -155,11 +111,10 @@ static void finish(void)
 
 static void print_call(JVMPI_Event *e, const char *what)
 {
-    const Method *m = method_of(e->u.method.method_id);
-    const char *prefix = option("prefix", "");
+    const char *name = method_name(e->u.method.method_id), *prefix = option("prefix", "");
 
-    if (m != NULL && strncmp(m->name, prefix, strlen(prefix)) == 0)
-        fprintf(stderr, "%s %s %s\n", thread_name(e->env_id), what, m->name);
+    if (name != NULL && strncmp(name, prefix, strlen(prefix)) == 0)
+        fprintf(stderr, "%s %s %s\n", thread_of(e->env_id).name, what, name);
 }
 
 static void notify(JVMPI_Event *e)
@@ -174,10 +129,7 @@ static void notify(JVMPI_Event *e)
         return;
     }
     if (e->event_type == JVMPI_EVENT_OBJECT_FREE) {
-        int i;
-        for (i = 0; i < num_objects; i++)
-            if (objects[i].id == e->u.obj_free.obj_id)
-                objects[i].id = NULL;
+        map_remove(&objects, e->u.obj_free.obj_id);
         return;
     }
     if (e->event_type == JVMPI_EVENT_JVM_SHUT_DOWN) {
@@ -190,10 +142,7 @@ static void notify(JVMPI_Event *e)
     case JVMPI_EVENT_CLASS_LOAD:
     case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT:
         learn_methods(e);
-        if (num_classes == MAX)
-            abort();
-        classes[num_classes].id = e->u.class_load.class_id;
-        classes[num_classes++].name = strdup(e->u.class_load.class_name);
+        map_put(&classes, e->u.class_load.class_id, strdup(e->u.class_load.class_name));
         printf("class %s is loaded\n", e->u.class_load.class_name);
         break;
     case JVMPI_EVENT_CLASS_UNLOAD:
@@ -201,10 +150,8 @@ static void notify(JVMPI_Event *e)
         break;
     case JVMPI_EVENT_OBJECT_ALLOC:
         if (e->u.obj_alloc.is_array == JVMPI_NORMAL_OBJECT
-            && strncmp(class_name(e->u.obj_alloc.class_id), "Ported", 6) == 0 && num_objects < MAX) {
-            objects[num_objects].id = e->u.obj_alloc.obj_id;
-            objects[num_objects++].name = (char *)class_name(e->u.obj_alloc.class_id);
-        }
+            && strncmp(class_name(e->u.obj_alloc.class_id), "Ported", 6) == 0)
+            map_put(&objects, e->u.obj_alloc.obj_id, (void *)class_name(e->u.obj_alloc.class_id));
         break;
     case JVMPI_EVENT_OBJECT_ALLOC | JVMPI_REQUESTED_EVENT:
         class_of_object = class_name(e->u.obj_alloc.class_id);
@@ -213,18 +160,13 @@ static void notify(JVMPI_Event *e)
         count_live(e->u.heap_dump.begin, e->u.heap_dump.end);
         break;
     case JVMPI_EVENT_THREAD_START:
-        threads[num_threads].env = e->u.thread_start.thread_env_id;
-        threads[num_threads++].name = strdup(e->u.thread_start.thread_name);
+        track_threads(e);
         printf("thread %s starts\n", e->u.thread_start.thread_name);
         break;
-    case JVMPI_EVENT_THREAD_END: {
-        int i;
-        printf("thread %s ends\n", thread_name(e->env_id));
-        for (i = 0; i < num_threads; i++)
-            if (threads[i].env == e->env_id)
-                threads[i--] = threads[--num_threads];
+    case JVMPI_EVENT_THREAD_END:
+        printf("thread %s ends\n", thread_of(e->env_id).name);
+        track_threads(e);
         break;
-    }
     case JVMPI_EVENT_MONITOR_CONTENDED_ENTER:
         print_monitor(e, "wants to enter", e->u.monitor.object);
         break;

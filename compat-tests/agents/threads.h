@@ -44,15 +44,18 @@ static inline void track_threads(const JVMPI_Event *event)
     pthread_mutex_unlock(&known_threads_lock);
 }
 
-static inline int is_known_thread(JNIEnv *env)
+/* The live thread with this environment; all zero if there is none. */
+static inline Thread thread_of(JNIEnv *env)
 {
-    int i, known = 0;
+    Thread found = { NULL, NULL, "" };
+    int i;
 
     pthread_mutex_lock(&known_threads_lock);
-    for (i = 0; i < MAX_THREADS; i++)
-        known |= known_threads[i].env == env;
+    for (i = 0; i < MAX_THREADS && env != NULL; i++)
+        if (known_threads[i].env == env)
+            found = known_threads[i];
     pthread_mutex_unlock(&known_threads_lock);
-    return known && env != NULL;
+    return found;
 }
 
 /* The live thread of this name; all zero if there is none. */

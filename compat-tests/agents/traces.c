@@ -1,8 +1,8 @@
 /*
  * traces.c - call traces, with every method named as CLASS_LOAD named it.
- * Commands: "self DEPTH" of the caller returns the number of frames. "sampled COUNT NAME" takes that many traces as a sampler does, of a thread that
- * computes, and returns how many traces there were; it reports how many of them are not whole. "asked COUNT NAME"
- * does so without suspending it.
+ * Commands: "self" reports the trace of the caller. "sampled COUNT NAME" takes that many traces as a sampler does, of a
+ * thread that computes, and returns how many traces there were; it reports how many of them are not whole. "asked COUNT
+ * NAME" does so without suspending it.
  * "running COUNT NAME" takes that many of a thread that continues meanwhile. It reports how many have frames, and
  * how many of these have a method that was not announced.
  * "enable EVENTS", "disable EVENTS"; "redefine" a class by another file, both in an array. "inside" has
@@ -16,47 +16,26 @@
 
 enum { MAX_DEPTH = 1000 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static jclass runs_inside;
 static jobjectID made;
 
-/* Fills the frames, and reports what lies beyond them if the depth was not kept. */
-static jint take(JVMPI_CallTrace *trace, jint depth)
+static void report_trace(const char *what, JNIEnv *env)
 {
-    static const JVMPI_CallFrame guard = { 12345, (jmethodID)0x5a5a };
+    JVMPI_CallFrame frames[100];
+    JVMPI_CallTrace trace = call_trace(env, frames, 100);
 
-    trace->num_frames = 777;
-    if (depth >= 0)
-        trace->frames[depth] = guard;
-    jvmpi->GetCallTrace(trace, depth);
-    CHECK("within the depth", trace->num_frames >= 0 && (trace->num_frames <= depth || depth < 0));
-    CHECK("nothing beyond", depth < 0 || trace->frames[depth].method_id == guard.method_id);
-    return trace->num_frames;
-}
-
-static void report_frames(const char *what, const JVMPI_CallTrace *trace)
-{
-    int i;
-
-    report("trace what=%s frames=%d", q(what), (int)trace->num_frames);
-    pthread_mutex_lock(&lock);
-    for (i = 0; i < trace->num_frames; i++) {
-        const Method *m = method_of(trace->frames[i].method_id);
-        report("frame index=%d line=%d method=%s source=%s", i, (int)trace->frames[i].lineno,
-               q(m != NULL ? m->name : NULL), q(m != NULL ? m->source : NULL));
-    }
-    pthread_mutex_unlock(&lock);
+    report_frames(what, &trace);
 }
 
 /* A trace is whole if it begins in a method that is known and ends in Thread.run. */
 static int is_whole(const JVMPI_CallTrace *trace)
 {
-    const Method *outermost;
+    const char *outermost;
 
     if (trace->num_frames == 0 || method_of(trace->frames[0].method_id) == NULL)
         return 0;
-    outermost = method_of(trace->frames[trace->num_frames - 1].method_id);
-    return outermost != NULL && strcmp(outermost->name, "java.lang.Thread.run") == 0;
+    outermost = method_name(trace->frames[trace->num_frames - 1].method_id);
+    return outermost != NULL && strcmp(outermost, "java.lang.Thread.run") == 0;
 }
 
 /* Returns the number of methods of the loops that are shown as native; none of them is. */
@@ -65,8 +44,8 @@ static int not_native(const JVMPI_CallTrace *trace)
     int count = 0, i;
 
     for (i = 0; i < trace->num_frames; i++) {
-        const Method *m = method_of(trace->frames[i].method_id);
-        count += m != NULL && strncmp(m->name, "Loops.", 6) == 0 && trace->frames[i].lineno == -3;
+        const char *name = method_name(trace->frames[i].method_id);
+        count += name != NULL && strncmp(name, "Loops.", 6) == 0 && trace->frames[i].lineno == -3;
     }
     return count;
 }
@@ -102,10 +81,8 @@ static jlong sample(void (*take_trace)(JVMPI_CallTrace *), JVMPI_CallTrace *trac
         if (trace->num_frames >= 0) {
             i++;
             empty += trace->num_frames == 0;
-            pthread_mutex_lock(&lock);
             whole += is_whole(trace);
             native += not_native(trace);
-            pthread_mutex_unlock(&lock);
         }
         usleep(1000);
     }
@@ -121,10 +98,8 @@ static jlong take_running(JVMPI_CallTrace *trace, int count, const char *name)
     for (i = 0; i < count; i++) {
         jvmpi->GetCallTrace(trace, MAX_DEPTH);
         found += trace->num_frames > 0;
-        pthread_mutex_lock(&lock);
         for (k = 0; k < trace->num_frames; k++)
             unknown += method_of(trace->frames[k].method_id) == NULL;
-        pthread_mutex_unlock(&lock);
     }
     report("running thread=%s traces=%d found=%d unknown=%d", q(name), count, found, unknown);
     return found;
@@ -149,9 +124,10 @@ static void redefine(JNIEnv *env, jobjectArray what)
 
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
-    JVMPI_CallTrace trace = { env, 0, malloc((MAX_DEPTH + 1) * sizeof(JVMPI_CallFrame)) };
+    JVMPI_CallFrame frames[MAX_DEPTH];
+    JVMPI_CallTrace trace = { NULL, 0, frames };
     char kind[32] = "", name[64] = "";
-    int depth = 0;
+    int count = 0;
 
     if (strncmp(what, "enable ", 7) == 0)
         return switch_events(jvmpi->EnableEvent, what + 7), 0;
@@ -161,19 +137,13 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return redefine(env, object), 0;
     if (strcmp(what, "inside") == 0)
         return runs_inside = (*env)->NewGlobalRef(env, object), 0;
-    sscanf(what, "%31s %d %63s", kind, &depth, name);
-    if (strcmp(kind, "self") != 0)
-        trace.env_id = thread_named(name).env;
-    if (strcmp(kind, "sampled") == 0 || strcmp(kind, "asked") == 0 || strcmp(kind, "running") == 0) {
-        depth = *kind == 'r' ? take_running(&trace, depth, name)
-            : sample(*kind == 's' ? take_suspended : take_in_passing, &trace, depth, name);
-        free(trace.frames);
-        return depth;
-    }
-    take(&trace, depth);
-    report_frames(what, &trace);
-    free(trace.frames);
-    return trace.num_frames;
+    if (strcmp(what, "self") == 0)
+        return report_trace(what, env), 0;
+    sscanf(what, "%31s %d %63s", kind, &count, name);
+    trace.env_id = thread_named(name).env;
+    if (strcmp(kind, "running") == 0)
+        return take_running(&trace, count, name);
+    return sample(strcmp(kind, "sampled") == 0 ? take_suspended : take_in_passing, &trace, count, name);
 }
 
 /* Runs Java code in the handlers of the first METHOD_ENTRY of Traces.entered and of the first OBJECT_ALLOC
@@ -188,15 +158,11 @@ static void run_inside(const JVMPI_Event *e)
         made = e->u.class_load.class_id;
     if (runs_inside == NULL)
         return;
-    if (e->event_type == JVMPI_EVENT_CLASS_LOAD && strcmp(e->u.class_load.class_name, "Traces$Lazy") == 0) {
-        JVMPI_CallFrame frames[64];
-        JVMPI_CallTrace trace = { env, 0, frames };
-
-        jvmpi->GetCallTrace(&trace, 64);
-        report_frames("load", &trace);
-    } else if (e->event_type == JVMPI_EVENT_METHOD_ENTRY) {
-        const Method *m = method_of(e->u.method.method_id);
-        runs = m != NULL && strcmp(m->name, "Traces.entered") == 0 && !entered++;
+    if (e->event_type == JVMPI_EVENT_CLASS_LOAD && strcmp(e->u.class_load.class_name, "Traces$Lazy") == 0)
+        report_trace("load", env);
+    else if (e->event_type == JVMPI_EVENT_METHOD_ENTRY) {
+        const char *name = method_name(e->u.method.method_id);
+        runs = name != NULL && strcmp(name, "Traces.entered") == 0 && !entered++;
     } else if (e->event_type == JVMPI_EVENT_OBJECT_ALLOC && made != NULL && e->u.obj_alloc.class_id == made)
         runs = !allocated++;
     if (runs) {
@@ -209,11 +175,8 @@ static void run_inside(const JVMPI_Event *e)
 static void notify(JVMPI_Event *e)
 {
     track_threads(e);
-    if (e->event_type == JVMPI_EVENT_CLASS_LOAD) {
-        pthread_mutex_lock(&lock);
+    if (e->event_type == JVMPI_EVENT_CLASS_LOAD)
         learn_methods(e);
-        pthread_mutex_unlock(&lock);
-    }
     run_inside(e);
 }
 

@@ -2,8 +2,6 @@
  * unload.c - counts the loaded and unloaded classes named Victim. With mode=traced it gets no events of classes and
  * knows the methods from call traces only. With mode=called it counts the calls of Victim.step and Second.leap.
  */
-#include <pthread.h>
-
 #include "call.h"
 #include "methods.h"
 
@@ -31,9 +29,9 @@ static void forget(jobjectID id)
 
 static int is_called(const JVMPI_Event *e, const char *name)
 {
-    const Method *m = method_of(e->u.method.method_id);
+    const char *called = method_name(e->u.method.method_id);
 
-    return m != NULL && strcmp(m->name, name) == 0;
+    return called != NULL && strcmp(called, name) == 0;
 }
 
 static void notify(JVMPI_Event *e)
@@ -71,9 +69,7 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         jvmpi->RunGC();
     if (strcmp(what, "trace") == 0) {
         JVMPI_CallFrame frames[8];
-        JVMPI_CallTrace trace = { env, 0, frames };
-        jvmpi->GetCallTrace(&trace, 8);
-        return trace.num_frames;
+        return call_trace(env, frames, 8).num_frames;
     }
     if (strcmp(what, "steps") == 0)
         return steps;

@@ -9,7 +9,6 @@
  * call by the environment that events name has come through; "id", "live" threads, "cpu" time; "suspend",
  * "resume", "status" and "stack" of the thread with this name.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "call.h"
@@ -98,12 +97,9 @@ static void ended(const JVMPI_Event *e)
 
 static int is_counted(jmethodID id)
 {
-    const Method *method;
+    const char *name = method_name(id);
 
-    pthread_mutex_lock(&lock);
-    method = method_of(id);
-    pthread_mutex_unlock(&lock);
-    return method != NULL && strncmp(method->name, prefix, strlen(prefix)) == 0;
+    return name != NULL && strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
 static void entry(const JVMPI_Event *e)
@@ -128,12 +124,8 @@ static void entry(const JVMPI_Event *e)
     if (!is_counted(id))
         return;
     counted++;
-    if (traces) {
-        JVMPI_CallFrame frames[2] = { { 0, NULL }, { 0, NULL } };
-        JVMPI_CallTrace trace = { e->env_id, 0, frames };
-        jvmpi->GetCallTrace(&trace, 2);
-        misplaced += trace.num_frames == 0 || frames[0].method_id != id;
-    }
+    if (traces)
+        misplaced += top_method(e->env_id) != id;
 }
 
 static void leave(const JVMPI_Event *e)
@@ -165,9 +157,7 @@ static void notify(JVMPI_Event *e)
         leave(e);
         break;
     case JVMPI_EVENT_CLASS_LOAD:
-        pthread_mutex_lock(&lock);
         learn_methods(e);
-        pthread_mutex_unlock(&lock);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         report("threads starts=%ld ends=%ld live=%ld not_fresh=%ld unknown=%ld", starts, ends, live,
@@ -185,15 +175,9 @@ static void notify(JVMPI_Event *e)
 static void frames_of(const char *what, JNIEnv *env)
 {
     JVMPI_CallFrame frames[64];
-    JVMPI_CallTrace trace = { env, 0, frames };
-    int i;
+    JVMPI_CallTrace trace = call_trace(env, frames, 64);
 
-    jvmpi->GetCallTrace(&trace, 64);
-    report("trace what=%s", q(what));
-    for (i = 0; i < trace.num_frames; i++) {
-        const Method *method = method_of(frames[i].method_id);
-        report("frame method=%s line=%d", q(method != NULL ? method->name : NULL), frames[i].lineno);
-    }
+    report_frames(what, &trace);
 }
 
 static JNIEnv *env_of(const char *name)

@@ -8,7 +8,6 @@ final class Traces {
     private static volatile long work;
 
     public static void main(String[] arguments) throws Exception {
-        Agent.call("self 1");
         for (String situation : arguments) {
             run(situation);
         }
@@ -49,7 +48,7 @@ final class Traces {
     }
 
     private static synchronized void inner(int[] numbers) {
-        Agent.call("self 100"); print(new Throwable());
+        Agent.call("self"); print(new Throwable());
     }
 
     private static long inlined(int i) {
@@ -58,7 +57,7 @@ final class Traces {
 
     private static long deeper(int i) {
         if (i < 0) {
-            Agent.call("self 100"); print(new Throwable());
+            Agent.call("self"); print(new Throwable());
         }
         return i;
     }
@@ -83,7 +82,7 @@ final class Traces {
 
     /** Runs in a handler of an agent. */
     static void inside() {
-        Agent.call("self 100"); print(new Throwable());
+        Agent.call("self"); print(new Throwable());
         Lazy.touch();
     }
 
@@ -138,7 +137,7 @@ final class Traces {
 
     private static final class Shifted {
         static void run() {
-            Agent.call("self 100"); print(new Throwable());
+            Agent.call("self"); print(new Throwable());
         }
     }
 
@@ -158,7 +157,7 @@ final class Traces {
         // The code that reports these moves the following code by several lines.
         Object[] made = {new int[1], new int[2], new int[3], new int[4], new int[5], new int[6], new int[7]};
         if (switches.length == 0) {
-            Agent.call("self 100"); print(new Throwable());
+            Agent.call("self"); print(new Throwable());
         } else {
             Agent.call(switches[0]);
             versions(Arrays.copyOfRange(switches, 1, switches.length));
