@@ -3,6 +3,7 @@
  *
  * Options: events=42+33+...  the events, enabled in JVM_OnLoad
  *          class=NAME        reports the fields and methods of this class too
+ *          call=NAME         calls the method call of this class in JVM_OnLoad, and reports whether there is the class
  */
 #include "agent.h"
 
@@ -91,8 +92,23 @@ static void notify(JVMPI_Event *e)
     }
 }
 
+static void call(JNIEnv *env, const char *name)
+{
+    jclass type = env != NULL ? (*env)->FindClass(env, name) : NULL;
+
+    if (type != NULL)
+        (*env)->CallStaticVoidMethod(env, type, (*env)->GetStaticMethodID(env, type, "call", "()V"));
+    if (env != NULL && (*env)->ExceptionCheck(env))
+        (*env)->ExceptionClear(env);
+    report("on_load found=%d", type != NULL);
+}
+
 ON_LOAD(notify)
 {
+    const char *called = option("call", NULL);
+
     detailed = option("class", "");
     switch_events(jvmpi->EnableEvent, option("events", ""));
+    if (called != NULL)
+        call(current_env(), called);
 }

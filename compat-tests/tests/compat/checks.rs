@@ -106,7 +106,7 @@ fn first_broken_rule_aborts(vm: &Vm<'_>) -> Result<(), String> {
         Ok::<_, String>(why)
     };
     abort(vm.java("Rules")?.agent("breaker", "mode=break")?)?;
-    let java = vm.java("MainObjects")?.agent("self_suspend", "")?;
+    let java = vm.java("NativeThreads")?.agent("faulty", "mode=suspends")?;
     let report = java.directory().join("report");
     let why = abort(java)?;
     ensure!(why.contains("[jvmpi] check: suspend/self: "), "{why}");
@@ -147,7 +147,7 @@ fn agents_that_keep_the_rules_are_not_reported(vm: &Vm<'_>) -> Result<(), String
 
 /// The harness finds the library that a warning of `-Xcheck:jni` is about.
 fn careless_agent_is_not_taken_for_a_library_of_the_jdk(vm: &Vm<'_>) -> Result<(), String> {
-    let why = vm.java("Hello")?.agent("careless", "")?.run().err().unwrap_or_default();
-    ensure!(why.contains("libcareless.so] WARNING in native method"), "{why}");
+    let why = vm.java("Hello")?.agent("faulty", "mode=careless")?.run().err().unwrap_or_default();
+    ensure!(why.contains("libfaulty.so] WARNING in native method"), "{why}");
     Ok(())
 }

@@ -109,9 +109,10 @@ fn unload_off_concerns_one_agent(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The program's classes can be had when the VM is ready, from JDK 21 on before, and the events are complete.
 fn java_code_in_jvm_onload(vm: &Vm<'_>) -> Result<(), String> {
+    let options = "events=33+42+46,call=OnLoad";
     let early = i64::from(vm.jdk.feature >= 21);
     for (settings, called) in [("", early), ("onload=init", 1)] {
-        let java = vm.java("OnLoad")?.agent("onload_java", "")?.settings(settings);
+        let java = vm.java("OnLoad")?.agent("events", options)?.settings(settings);
         let outcome = java.run()?;
         equal("calls by the agent", outcome.expects.one("expect")?.int("called")?, called)?;
         let report = outcome.report();
@@ -121,7 +122,7 @@ fn java_code_in_jvm_onload(vm: &Vm<'_>) -> Result<(), String> {
         report.find("thread_start", "name", "main")?;
         report.one("jvm_init_done")?;
     }
-    let xrun = vm.java("OnLoad")?.shim_alone()?.xrun("onload_java", "")?;
+    let xrun = vm.java("OnLoad")?.shim_alone()?.xrun("events", &format!(":{options}"))?;
     let outcome = xrun.settings("onload=init").run()?;
     let warning = "[jvmpi] warning: onload=init has no effect on ";
     ensure!(outcome.stderr.contains(warning), "{}", outcome.stderr);

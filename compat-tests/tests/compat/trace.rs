@@ -8,11 +8,11 @@ use std::process::{Command, Output};
 use compat_tests::report::{Line, Report};
 use compat_tests::run::{Launch, Vm};
 use compat_tests::{build, hung, text};
-use jvmpi_formats::profile::{File, Profile, TraceSerial};
+use jvmpi_formats::profile::File;
 
 use crate::assert::equal;
 use crate::cases;
-use crate::hprof::limit_files;
+use crate::hprof::{limit_files, methods};
 
 cases![
     replayed_profile_is_that_of_the_run.on_every_gc(),
@@ -67,15 +67,6 @@ fn recorded(launch: Launch, file: &str) -> Launch {
     launch.settings(&format!("trace={file}"))
 }
 
-/// Returns the frames of a trace, as text.
-fn frames(profile: &Profile, trace: TraceSerial) -> String {
-    let frames = profile.traces.frames_of(trace);
-    let names = &profile.names;
-    let methods = frames.iter().filter_map(|id| profile.frame(id));
-    let text = methods.map(|(_, m)| format!("{}.{}", names.get(m.class), names.get(m.name)));
-    text.collect::<Vec<_>>().join(" ")
-}
-
 /// Feeds HPROF from the recording of a run with HPROF.
 fn replayed_profile_is_that_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
     let hprof = build::hprof()?;
@@ -93,14 +84,15 @@ fn replayed_profile_is_that_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
     let rows = |name: &str| {
         let file = File::open(&vm.file(name)).map_err(|e| format!("{name}: {e}\n{said}"))?;
         let profile = file.profile();
+        let frames = |trace| methods(profile, trace).join(" ");
         let times = profile.cpu_times().next_back().ok_or("no times")?;
         let mut calls: BTreeMap<String, u64> = BTreeMap::new();
         for row in &times.rows {
-            *calls.entry(frames(profile, row.trace)).or_default() += row.calls;
+            *calls.entry(frames(row.trace)).or_default() += row.calls;
         }
         let mut sites: BTreeMap<String, [u64; 4]> = BTreeMap::new();
         for row in &profile.sites().next_back().ok_or("no sites")?.rows {
-            let place = format!("{} {}", profile.site_type(row), frames(profile, row.trace));
+            let place = format!("{} {}", profile.site_type(row), frames(row.trace));
             let (live, allocated) = (row.live, row.allocated);
             let counts = [live.instances, live.bytes, allocated.instances, allocated.bytes];
             for (sum, count) in sites.entry(place).or_default().iter_mut().zip(counts) {
@@ -296,14 +288,14 @@ fn a_bug_shows_under_valgrind(vm: &Vm<'_>) -> Result<(), String> {
     let trace = recording(vm, "trace")?;
     let launch = recorded(vm.java("Hello")?.argument("it"), &trace);
     launch.agent("events", "events=33+47")?.run()?;
-    let agent = build::agent("dangling")?;
+    let agent = format!("{}:mode=dangling", text(&build::agent("faulty")?)?);
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--quiet", "--error-exitcode=9"]).arg(build::command()?);
-    let output = command(vm, valgrind.args(["replay", "--quiet", &trace, text(&agent)?]), 9)?;
+    let output = command(vm, valgrind.args(["replay", "--quiet", &trace, &agent]), 9)?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     // What the replay itself does is right.
     let complaints = said.split("Invalid read").skip(1);
-    let of_others = complaints.filter(|complaint| !complaint.contains("dangling.c")).count();
+    let of_others = complaints.filter(|complaint| !complaint.contains("faulty.c")).count();
     ensure!(said.contains("Invalid read") && of_others == 0, "{said}");
     equal("other complaints", said.matches("uninitialised").count(), 0)
 }
