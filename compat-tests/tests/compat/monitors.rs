@@ -1,6 +1,6 @@
 //! Java monitors: contention, waiting and sleep.
 
-use std::collections::BTreeSet;
+use std::mem;
 
 use compat_tests::report::{Line, Report};
 use compat_tests::run::{Launch, Outcome, Vm};
@@ -17,7 +17,6 @@ cases![
     waits_that_throw_an_exception_are_not_reported.on_every_jdk(),
     parking.on_every_jdk(),
     virtual_threads.since(21),
-    virtual_threads_of_their_own.since(21),
 ];
 
 /// The events of entering and leaving.
@@ -91,29 +90,50 @@ fn handed_on(outcome: &Outcome, way: &str, waiters: usize) -> Result<(), String>
     for word in ["enter", "entered", "exit"] {
         equal(word, count(report, way, word), rounds * waiters)?;
     }
-    let mut waiting = BTreeSet::new();
-    let mut owner = "main".to_owned();
-    let mut left = false;
+    let mut queue = Queue::default();
+    let mut owner = "main";
     for line in watched(report, way) {
         let thread = line.text("thread")?;
-        match line.word.as_str() {
-            "enter" => ensure!(waiting.insert(thread.to_owned()), "waits twice: {line}"),
-            "entered" => {
-                ensure!(waiting.remove(thread), "has not waited: {line}");
-                ensure!(left, "the owner has not left: {line}");
-                (owner, left) = (thread.to_owned(), false);
-            }
-            _ => {
-                ensure!(thread == owner && !left, "not the owner, {owner}: {line}");
-                ensure!(!waiting.is_empty(), "nobody waits: {line}");
-                left = true;
-            }
-        }
-        if waiting.is_empty() {
-            owner = "main".to_owned();
+        let is_exit = line.word == "exit";
+        ensure!(!is_exit || thread == owner && !queue.has_left, "not the owner, {owner}: {line}");
+        queue.add(line)?;
+        if queue.waiting.is_empty() {
+            owner = "main";
+        } else if line.word == "entered" {
+            owner = thread;
         }
     }
     Ok(())
+}
+
+/// The threads that wait to enter a monitor, and whether its owner has left it, according to the events.
+#[derive(Default)]
+struct Queue<'a> {
+    waiting: Vec<&'a str>,
+    has_left: bool,
+}
+
+impl<'a> Queue<'a> {
+    /// Adds an event. Virtual threads have no names.
+    fn add(&mut self, line: &'a Line) -> Result<(), String> {
+        let thread = line.text("thread")?;
+        let place = self.waiting.iter().position(|waiting| *waiting == thread);
+        match line.word.as_str() {
+            "enter" => {
+                ensure!(place.is_none() || thread.is_empty(), "waits twice: {line}");
+                self.waiting.push(thread);
+            }
+            "entered" => {
+                ensure!(mem::take(&mut self.has_left), "the owner has not left: {line}");
+                self.waiting.remove(place.ok_or_else(|| format!("has not waited: {line}"))?);
+            }
+            _ => {
+                ensure!(!self.waiting.is_empty(), "nobody waits: {line}");
+                self.has_left = true;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn waits_of_owners_and_of_others(vm: &Vm<'_>) -> Result<(), String> {
@@ -215,76 +235,41 @@ fn parking(vm: &Vm<'_>) -> Result<(), String> {
 
 /// JDK 21 keeps the carrier of a virtual thread that waits for a monitor, so the carrier is reported as
 /// waiting. Later JDKs let it run other threads and report nothing. A thread that leaves the monitor is
-/// reported in both cases, carriers too.
+/// reported in both cases, carriers too. If each virtual thread is a thread of its own, all waits are reported.
 fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
-    let carriers_wait = vm.jdk.feature < 24;
-    let told = if carriers_wait { 6 } else { 2 };
-    let java = vm.java_for(21, "VirtualContended")?.agent("monitors", "")?;
+    for settings in ["virtual=carrier", "virtual=own"] {
+        virtual_threads_with(vm, settings).map_err(|error| format!("{settings}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn virtual_threads_with(vm: &Vm<'_>, settings: &str) -> Result<(), String> {
+    let are_threads = settings == "virtual=own";
+    let all_wait = are_threads || vm.jdk.feature < 24;
+    let told = if all_wait { 6 } else { 2 };
+    let java = vm.java_for(21, "VirtualContended")?.agent("monitors", "")?.settings(settings);
     let java = java.property("jdk.virtualThreadScheduler.parallelism", "8");
     let outcome = java.argument(&told.to_string()).run()?;
     let report = outcome.report();
     equal("stages", outcome.expects.one("expect")?.int("stages")?, 2)?;
-    equal("enter", count(report, "contended", "enter"), 2 * told)?;
-    equal("entered", count(report, "contended", "entered"), 2 * told)?;
-    let mut waiting = BTreeSet::new();
-    let mut left = false;
-    for line in watched(report, "contended") {
-        let thread = line.text("thread")?;
-        ensure!(carriers_wait || line.word == "exit" || !is_carrier(thread), "{line}");
-        match line.word.as_str() {
-            "enter" => ensure!(waiting.insert(thread.to_owned()), "waits twice: {line}"),
-            "entered" => {
-                ensure!(waiting.remove(thread), "has not waited: {line}");
-                ensure!(std::mem::take(&mut left), "the owner has not left: {line}");
-            }
-            _ => {
-                ensure!(!waiting.is_empty(), "nobody waits: {line}");
-                ensure!(!carriers_wait || !left, "left twice: {line}");
-                left = true;
-            }
-        }
+    for word in ["enter", "entered", "exit"] {
+        let seen = count(report, "contended", word);
+        ensure!(seen == 2 * told || word == "exit" && !all_wait, "{word}: saw {seen}");
     }
-    if carriers_wait {
-        equal("exit", count(report, "contended", "exit"), 2 * told)?;
+    let mut queue = Queue::default();
+    for line in watched(report, "contended") {
+        let (thread, is_exit) = (line.text("thread")?, line.word == "exit");
+        ensure!(!is_carrier(thread) || !are_threads && (all_wait || is_exit), "{line}");
+        ensure!(!are_threads || thread != "other", "not on its own thread: {line}");
+        ensure!(!is_exit || !all_wait || !queue.has_left, "left twice: {line}");
+        queue.add(line)?;
     }
     let waits: Vec<_> = watched(report, "waited").map(|line| line.word.as_str()).collect();
     let of = |word| waits.iter().filter(|found| **found == word).count();
-    let expected = if carriers_wait { 4 } else { 0 };
+    let expected = if all_wait { 4 } else { 0 };
     equal("wait and waited", (of("wait"), of("waited")), (expected, expected))?;
     let slept = watched(report, "-").filter(|line| line.text("thread").is_ok_and(is_carrier));
     equal("sleep of carriers", slept.count(), 0)
-}
-
-/// If each virtual thread is a thread of its own, all waits are reported, on every JDK.
-fn virtual_threads_of_their_own(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java_for(21, "VirtualContended")?.agent("monitors", "events=54+55+56+57+58")?;
-    let java = java.settings("virtual=own").property("jdk.virtualThreadScheduler.parallelism", "8");
-    let outcome = java.argument("6").run()?;
-    let report = outcome.report();
-    for word in ["enter", "entered", "exit"] {
-        equal(word, count(report, "contended", word), 12)?;
-    }
-    let mut waiting = 0;
-    let mut left = false;
-    for line in watched(report, "contended") {
-        let thread = line.text("thread")?;
-        ensure!(!is_carrier(thread) && thread != "other", "not on its own thread: {line}");
-        match line.word.as_str() {
-            "enter" => waiting += 1,
-            "entered" => {
-                ensure!(waiting > 0, "has not waited: {line}");
-                ensure!(std::mem::take(&mut left), "the owner has not left: {line}");
-                waiting -= 1;
-            }
-            _ => {
-                ensure!(waiting > 0 && !left, "nobody waits, or left twice: {line}");
-                left = true;
-            }
-        }
-    }
-    let waits: Vec<_> = watched(report, "waited").map(|line| line.word.as_str()).collect();
-    let of = |word| waits.iter().filter(|found| **found == word).count();
-    equal("wait and waited", (of("wait"), of("waited")), (4, 4))
 }
 
 fn is_carrier(thread: &str) -> bool {
