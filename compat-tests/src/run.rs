@@ -383,6 +383,11 @@ impl Running {
         self.wait_for_line("stdout", |line| line.contains(text))
     }
 
+    /// Waits until there is a line with this in it on standard error.
+    pub fn wait_for_error(&mut self, text: &str) -> Result<(), String> {
+        self.wait_for_line("stderr", |line| line.contains(text))
+    }
+
     /// Waits until the agent has reported a line that starts with this word.
     pub fn wait_for_report(&mut self, word: &str) -> Result<(), String> {
         self.wait_for_line("report", |line| line.split(' ').next() == Some(word))

@@ -302,6 +302,12 @@ final class Calls {
         EMPTY.calls++;
     }
 
+    private static void rounds(int count) {
+        for (int i = 0; i < count; i++) {
+            round();
+        }
+    }
+
     static void expect() {
         for (Counter counter : Counter.ALL) {
             System.out.println("expect method=\"" + counter.method + "\" calls=" + counter.calls);
@@ -354,10 +360,11 @@ final class Calls {
 
     public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
+            case "alone":
+                rounds(10);
+                break;
             case "rounds":
-                for (int i = 0; i < 300; i++) {
-                    round();
-                }
+                rounds(300);
                 // The constructor of the superclass throws: the other one is not left regularly.
                 for (int i = 0; i < 10; i++) {
                     check("negative", fails(() -> new Derived(-1)));

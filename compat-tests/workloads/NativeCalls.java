@@ -183,75 +183,23 @@ final class NativeCalls {
 
     static final class Named {}
 
-    /** Calls one of the JDK's natives so often, and no other method. */
-    interface Calls {
-        void make(int calls);
-    }
-
     private static final Object OBJECT = new Object();
     private static final int[] NUMBERS = {1, 2, 3};
     private static Object kept;
 
-    private static void hashCodes(int calls) {
-        for (int i = 0; i < calls; i++) {
-            OBJECT.hashCode();
-        }
+    /** The calls that each of the two makes are the same but for those of the native method. */
+    private static void jdk(String name, Runnable call) {
+        events(call, 1);
+        long none = events(() -> { }, CALLS);
+        System.out.println("expect native=" + name + " calls=" + CALLS + " events=" + (events(call, CALLS) - none));
     }
 
-    private static void arraycopies(int calls) {
-        for (int i = 0; i < calls; i++) {
-            System.arraycopy(NUMBERS, 0, NUMBERS, 1, 2);
-        }
-    }
-
-    private static void times(int calls) {
-        for (int i = 0; i < calls; i++) {
-            System.nanoTime();
-        }
-    }
-
-    private static void clones(int calls) {
-        for (int i = 0; i < calls; i++) {
-            kept = NUMBERS.clone();
-        }
-    }
-
-    private static void classes(int calls) {
-        for (int i = 0; i < calls; i++) {
-            OBJECT.getClass();
-        }
-    }
-
-    private static void instances(int calls) {
-        for (int i = 0; i < calls; i++) {
-            NativeCalls.class.isInstance(OBJECT);
-        }
-    }
-
-    private static void locks(int calls) {
-        for (int i = 0; i < calls; i++) {
-            Thread.holdsLock(OBJECT);
-        }
-    }
-
-    private static void notifications(int calls) {
-        synchronized (OBJECT) {
-            for (int i = 0; i < calls; i++) {
-                OBJECT.notifyAll();
-            }
-        }
-    }
-
-    private static long events(Calls what, int calls) {
+    private static long events(Runnable call, int calls) {
         long before = Agent.call("events");
-        what.make(calls);
+        for (int i = 0; i < calls; i++) {
+            call.run();
+        }
         return Agent.call("events") - before;
-    }
-
-    private static void jdk(String name, Calls what) {
-        events(what, 1);
-        long none = events(what, 0);
-        System.out.println("expect native=" + name + " calls=" + CALLS + " events=" + (events(what, CALLS) - none));
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -267,14 +215,16 @@ final class NativeCalls {
         natives.bindings();
         callers();
         if (arguments.length > 0) {
-            jdk("Object.hashCode", NativeCalls::hashCodes);
-            jdk("System.arraycopy", NativeCalls::arraycopies);
-            jdk("System.nanoTime", NativeCalls::times);
-            jdk("Object.clone", NativeCalls::clones);
-            jdk("Object.getClass", NativeCalls::classes);
-            jdk("Class.isInstance", NativeCalls::instances);
-            jdk("Thread.holdsLock", NativeCalls::locks);
-            jdk("Object.notifyAll", NativeCalls::notifications);
+            jdk("Object.hashCode", () -> OBJECT.hashCode());
+            jdk("System.arraycopy", () -> System.arraycopy(NUMBERS, 0, NUMBERS, 1, 2));
+            jdk("System.nanoTime", () -> System.nanoTime());
+            jdk("Object.clone", () -> kept = NUMBERS.clone());
+            jdk("Object.getClass", () -> OBJECT.getClass());
+            jdk("Class.isInstance", () -> NativeCalls.class.isInstance(OBJECT));
+            jdk("Thread.holdsLock", () -> Thread.holdsLock(OBJECT));
+            synchronized (OBJECT) {
+                jdk("Object.notifyAll", () -> OBJECT.notifyAll());
+            }
         }
         Agent.call("disable");
         System.out.println(natives.sameInt(5) + mixed(1, 0, 0, 0, (byte) 0, 0, (short) 0, 0, 'x', 0, true, 0, null, 0, 0, 0, 0, 0, 0, 0, 0, 0));

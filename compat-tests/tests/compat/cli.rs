@@ -29,7 +29,7 @@ use prost::Message as _;
 
 use crate::assert::equal;
 use crate::cases;
-use crate::hprof::methods;
+use crate::hprof::{calls_of, methods, read};
 use crate::internals;
 
 cases![
@@ -231,14 +231,6 @@ fn recording(vm: &Vm<'_>, java: &Running, more: &[&str]) -> Result<(Child, hung:
     Ok(started)
 }
 
-fn profile(path: &Path) -> Result<profile::File, String> {
-    let file = profile::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    match file.problem() {
-        Some(problem) => Err(format!("{}: {problem}", path.display())),
-        None => Ok(file),
-    }
-}
-
 /// Returns the last line of the program's standard error: a summary of the recording in this file.
 fn summary<'a>(outcome: &'a Outcome, file: &Path) -> Result<&'a str, String> {
     let last = outcome.stderr.lines().last().ok_or("nothing was said")?;
@@ -253,7 +245,7 @@ fn record_joins_calls_that_took_hardly_any_time(vm: &Vm<'_>) -> Result<(), Strin
     let outcome = vm.java("Profiled")?.argument("calls").behind_jvmpi(&record)?.run()?;
     ensure!(summary(&outcome, &file)?.ends_with(" cpu-time"), "{}", outcome.stderr);
     equal("lines of standard error", outcome.stderr.lines().count(), 1)?;
-    profile(&file)?;
+    read(&file)?;
     let written = fs::read_to_string(&file).map_err(|e| e.to_string())?;
     equal("traces for small stacks", written.matches(SMALL).count(), 1)
 }
@@ -261,42 +253,27 @@ fn record_joins_calls_that_took_hardly_any_time(vm: &Vm<'_>) -> Result<(), Strin
 /// The frame of the joined stacks.
 const SMALL: &str = " stacks below 1/10000](<Unknown>:Unknown line)";
 
-/// Returns the number of calls of a method of the program.
-fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
-    let times = profile.cpu_times().next_back().ok_or("no section")?;
-    let is_of = |trace| {
-        let innermost = profile.traces.frames_of(trace).first();
-        let frame = innermost.and_then(|id| profile.frame(id));
-        frame.is_some_and(|(_, found)| {
-            [found.class, found.name].map(|name| profile.names.get(name)) == ["Profiled", method]
-        })
-    };
-    let calls = times.rows.iter().filter(|row| is_of(row.trace)).map(|row| row.calls);
-    i64::try_from(calls.sum::<u64>()).map_err(|e| e.to_string())
+/// Records a program that keeps each thread in a method for two seconds. Returns the stacks.
+fn recorded_states(vm: &Vm<'_>, options: &[&str], measure: &str) -> Result<String, String> {
+    let file = vm.file("states.collapsed");
+    let arguments = [&["record"], options, &["-o", text(&file)?, "--"]].concat();
+    let outcome = vm.java("WallStates")?.argument("2000").behind_jvmpi(&arguments)?.run()?;
+    ensure!(summary(&outcome, &file)?.ends_with(measure), "{}", outcome.stderr);
+    fs::read_to_string(&file).map_err(|e| e.to_string())
 }
 
 /// The program sleeps, which takes no CPU time.
 fn record_shows_elapsed_time(vm: &Vm<'_>) -> Result<(), String> {
-    let file = vm.file("wall.collapsed");
-    let java = vm.java("WallStates")?.argument("2000");
-    let arguments = ["record", "--wall", "-o", text(&file)?, "--"];
-    let outcome = java.behind_jvmpi(&arguments)?.run()?;
-    ensure!(summary(&outcome, &file)?.ends_with(" wall-samples"), "{}", outcome.stderr);
-    let stacks = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    let stacks = recorded_states(vm, &["--wall"], " wall-samples")?;
     let is_asleep = |line: &str| line.contains("WallStates.sleep;") && line.contains("[sleeping] ");
     ensure!(stacks.lines().any(is_asleep), "{stacks}");
     Ok(())
 }
 
-/// Each thread of the program is in its method for two seconds, which some of them spend without the CPU.
+/// Some of the threads spend the time in their method without the CPU.
 fn record_keeps_the_calls_that_took_long(vm: &Vm<'_>) -> Result<(), String> {
-    let file = vm.file("long.collapsed");
-    let java = vm.java("WallStates")?.argument("2000");
     let which = ["--calls", "--over", "900ms", "--include", "WallStates*"];
-    let arguments = [&["record"], &which[..], &["-o", text(&file)?, "--"]].concat();
-    let outcome = java.behind_jvmpi(&arguments)?.run()?;
-    ensure!(summary(&outcome, &file)?.ends_with(" cpu-time"), "{}", outcome.stderr);
-    let stacks = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    let stacks = recorded_states(vm, &which, " cpu-time")?;
     for method in ["spin", "park", "sleep", "block", "await"] {
         let call = format!("WallStates.{method} ");
         let time = stacks.lines().find_map(|line| Some(line.split_once(&call)?.1));
@@ -340,7 +317,7 @@ fn record_writes_a_file_for_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), Stri
     let outcome = java.behind_jvmpi(&arguments)?.run_to(137)?;
     equal("output", outcome.stdout.as_str(), "hello twice\nhello twice\n")?;
     for name in ["script.hprof", "script-2.hprof"] {
-        ensure!(profile(&vm.file(name))?.profile().sites().next().is_some(), "{name} has no sites");
+        ensure!(read(&vm.file(name))?.profile().sites().next().is_some(), "{name} has no sites");
     }
     Ok(())
 }
@@ -354,7 +331,7 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     // Each round is a separate recording.
     for what in ["--locks", "--alloc", "--locks"] {
         jvmpi(Some(java.process()), &[&record[..], &[what]].concat())?;
-        let file = profile(&file)?;
+        let file = read(&file)?;
         let has_monitors = file.profile().monitor_dumps().next().is_some();
         equal(what, has_monitors, what == "--locks")?;
     }
@@ -452,9 +429,7 @@ fn ends_without_an_answer(
     while child.try_wait().map_err(|e| e.to_string())?.is_none() {
         let is_waiting = waits()?;
         if let Some(signal) = signal.filter(|_| !is_sent && is_waiting && listens(&child)) {
-            let number = libc::pid_t::try_from(child.id()).map_err(|e| e.to_string())?;
-            // SAFETY: kill has no precondition, and the child was not waited for.
-            unsafe { libc::kill(number, signal) };
+            send(&child, signal);
             is_sent = true;
         }
         thread::sleep(TICK);
@@ -513,7 +488,7 @@ fn record_that_is_killed_leaves_its_last_snapshot(vm: &Vm<'_>) -> Result<(), Str
     let (_, said) = said(record)?;
     ensure!(!said.contains("detached"), "{said}");
     for file in [first, second] {
-        ensure!(!profile(&file)?.profile().sections.is_empty(), "{} is empty", file.display());
+        ensure!(!read(&file)?.profile().sections.is_empty(), "{} is empty", file.display());
     }
     Ok(())
 }
@@ -531,7 +506,7 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     interrupt(&record);
     let (status, said) = said(record)?;
     equal(&said, status, Some(0))?;
-    let file = profile(&file)?;
+    let file = read(&file)?;
     ensure!(file.profile().sites().next().is_some(), "no sites: {said}");
     ensure!(file.profile().monitor_dumps().next().is_some(), "no monitors: {said}");
     let detached =
@@ -567,7 +542,7 @@ fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), Str
     let methods = ["outer", "inner", "recursive"];
     let expected = (kept, methods.map(|method| calls.int(method).unwrap_or(-1)));
     let recorded = || {
-        let file = profile(&file)?;
+        let file = read(&file)?;
         let profile = file.profile();
         let rows = profile.sites().flat_map(|sites| &sites.rows);
         let kept = rows.filter(|row| profile.site_type(row) == "Profiled$Kept");
@@ -680,7 +655,10 @@ struct Impersonated {
 }
 
 impl Impersonated {
+    /// Starts the recording into a new file.
     fn start(file: &Path, options: &[&str]) -> Result<Self, String> {
+        fs::create_dir_all(file.parent().ok_or("no directory")?).map_err(|e| e.to_string())?;
+        let _ = fs::remove_file(file);
         // Prints one line with the port and the secret.
         let program = "echo \"$JAVA_TOOL_OPTIONS,$JVMPI_CHANNEL\"; exec cat";
         let record = ["record", "-o", text(file)?];
@@ -727,8 +705,6 @@ fn record_tells_of(
     lines: &[&str],
 ) -> Result<(), String> {
     let file = vm.file("told.txt");
-    fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
-    let _ = fs::remove_file(&file);
     let recording = Impersonated::start(&file, &[])?;
     for bytes in told {
         recording.connect_jvm(bytes)?;
@@ -790,8 +766,6 @@ fn told_dumps(samples: u64, dumps: &[Option<DumpKind>]) -> Result<Vec<u8>, Strin
 /// much data, and the file contains the JVM's profile.
 fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("admitted.txt");
-    fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
-    let _ = fs::remove_file(&file);
     let recording = Impersonated::start(&file, &[])?;
     let forged = told_dumps(1000, &[Some(DumpKind::Last)])?;
     let secret = recording.secret.as_bytes();
@@ -820,7 +794,6 @@ fn record_admits_jvms_alone(vm: &Vm<'_>) -> Result<(), String> {
 
 fn record_admits_a_jvm_while_strangers_hold_connections(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("held.txt");
-    fs::create_dir_all(vm.file("")).map_err(|e| e.to_string())?;
     let recording = Impersonated::start(&file, &[])?;
     let strangers: Vec<_> = (0..80).map(|_| recording.connect(b"")).collect::<Result<_, _>>()?;
     recording.connect_jvm(&told_dumps(7, &[Some(DumpKind::Last)])?)?;
@@ -844,7 +817,7 @@ fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
     for what in ["--calls", "--alloc", "--calls", "--cpu"] {
         let record = ["record", what, "-d", "1", "-o", text(&file)?, "--pid", &pid];
         jvmpi(Some(java.process()), &record)?;
-        let profile = profile(&file)?.into_profile();
+        let profile = read(&file)?.into_profile();
         let name = |thread: &profile::Thread| profile.names.get(thread.name).to_owned();
         let number = |name: String| name.strip_prefix("passing-").and_then(|n| n.parse().ok());
         let threads = profile.threads.values();
@@ -871,7 +844,7 @@ fn record_says_that_there_are_too_many_stacks(vm: &Vm<'_>) -> Result<(), String>
     let line = "HPROF ERROR: more than 9 stacks were called: ";
     equal(line, outcome.stderr.matches(line).count(), 1)?;
     let expected = outcome.expects.one("expect")?;
-    let file = profile(&file)?;
+    let file = read(&file)?;
     for method in ["outer", "inner", "recursive"] {
         equal(method, calls_of(file.profile(), method)?, expected.int(method)?)?;
     }
@@ -885,9 +858,13 @@ fn jvmpi_command(arguments: &[&str]) -> Result<Command, String> {
 }
 
 fn interrupt(jvmpi: &Child) {
+    send(jvmpi, libc::SIGINT);
+}
+
+fn send(jvmpi: &Child, signal: libc::c_int) {
     let number = libc::pid_t::try_from(jvmpi.id()).expect("as the system has it");
     // SAFETY: kill has no precondition, and the child was not waited for, so the number is its.
-    unsafe { libc::kill(number, libc::SIGINT) };
+    unsafe { libc::kill(number, signal) };
 }
 
 fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
@@ -969,7 +946,7 @@ const CLASSES: [&str; 3] = ["Profiled$Kept", "Profiled$Deep", "Profiled$Dropped"
 
 /// Returns the number of instances of each of [`CLASSES`] in a file with one heap dump.
 fn dumped_objects(path: &Path) -> Result<[u64; 3], String> {
-    let file = profile(path)?;
+    let file = read(path)?;
     let dumps: Vec<_> = file.profile().heap_dumps().collect();
     equal("heap dumps", dumps.len(), 1)?;
     let mut counts = [0; 3];

@@ -124,13 +124,13 @@ fn calls(outcome: &Outcome) -> Vec<(&str, &str)> {
 }
 
 fn inserted_calls_are_those_that_jvmpi_reports(vm: &Vm<'_>) -> Result<(), String> {
-    let java = || Ok::<_, String>(vm.java("Inserted")?.flag("-Xverify:all"));
-    let jvmti = with_example(java()?, "methods", &tracker("Inserted")?)?.run()?;
-    let jvmpi = java()?.agent("ported", "methods=1,prefix=Inserted")?.run()?;
-    equal("the program's output", &jvmti.stdout, &"expect caught=117\n".to_owned())?;
+    let java = || Ok::<_, String>(vm.java("Calls")?.argument("alone").flag("-Xverify:all"));
+    let jvmti = with_example(java()?, "methods", &tracker("Calls")?)?.run()?;
+    let jvmpi = java()?.agent("ported", "methods=1,prefix=Calls")?.run()?;
+    equal("the program's output", &jvmti.stdout, &java()?.run()?.stdout)?;
     let (inserted, reported) = (calls(&jvmti), calls(&jvmpi));
     let known: BTreeSet<_> = inserted.iter().map(|(_, method)| *method).collect();
-    ensure!(known.len() == 15 && inserted.len() > 3000, "{} calls of {known:?}", inserted.len());
+    ensure!(known.len() > 30 && inserted.len() > 3000, "{} calls of {known:?}", inserted.len());
     // Native methods have no code to insert calls into, and constructors that throw do not report that they are left.
     let comparable = |calls: &[(&str, &str)]| -> Vec<String> {
         let calls = calls.iter().filter(|(what, method)| {

@@ -162,7 +162,7 @@ fn all_stacks(vm: &Vm<'_>, java: Launch) -> Result<String, String> {
 /// frames of their carriers.
 fn virtual_threads_by_their_time(vm: &Vm<'_>) -> Result<(), String> {
     for settings in ["virtual=carrier", "virtual=own"] {
-        in_proportion(&mut |millis: u32| {
+        in_proportion(400, &mut |millis: u32| {
             let java = vm.java_for(21, "VirtualProfiled")?.settings(settings);
             let java = java.argument("4").argument(&millis.to_string());
             let profile = all_stacks(vm, java)?;
@@ -177,16 +177,17 @@ fn virtual_threads_by_their_time(vm: &Vm<'_>) -> Result<(), String> {
                 let is_in = |stack: &&Stack<'_>| stack.methods.contains(&name);
                 stacks.iter().filter(is_in).map(|stack| stack.count).sum()
             };
-            let names =
-                ["VirtualProfiled.seventy", "VirtualProfiled.twenty", "VirtualProfiled.ten"];
-            Ok(Counted { counts: names.map(count), all })
+            Ok(Counted { counts: COMPUTING.map(count), all })
         })
         .map_err(|e| format!("{settings}: {e}"))?;
     }
     Ok(())
 }
 
-/// The samples of what takes 70, 20 and 10 % of the time, and all samples.
+/// The methods that take 70, 20 and 10 % of the time.
+pub const COMPUTING: [&str; 3] = ["Profiled.seventy", "Profiled.twenty", "Profiled.ten"];
+
+/// The samples of each of [`COMPUTING`], and all samples.
 pub struct Counted {
     pub counts: [u64; 3],
     pub all: u64,
@@ -194,13 +195,15 @@ pub struct Counted {
 
 /// Gives the program more time until there are enough samples, and compares their shares with those of the time. They are
 /// off by chance, too: by less than four times the standard deviation.
-pub fn in_proportion(run: &mut dyn FnMut(u32) -> Result<Counted, String>) -> Result<(), String> {
-    const ENOUGH: u64 = 400;
+pub fn in_proportion(
+    enough: u64,
+    run: &mut dyn FnMut(u32) -> Result<Counted, String>,
+) -> Result<(), String> {
     let mut found = 0;
     for millis in [1_000, 6_000, 30_000] {
         let Counted { counts, all } = run(millis)?;
         found = counts.iter().sum();
-        if found < ENOUGH {
+        if found < enough {
             continue;
         }
         for (counted, expected) in counts.into_iter().zip([0.7, 0.2, 0.1_f64]) {

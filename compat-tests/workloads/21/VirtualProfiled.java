@@ -6,36 +6,14 @@ import java.util.concurrent.locks.LockSupport;
 
 /** Virtual threads that compute, and leave their carriers all the time: at a different place of a round each time. */
 final class VirtualProfiled {
-    private static volatile double result;
-
-    private static double work(int rounds) {
-        double sum = 0;
-        for (int i = 0; i < rounds; i++) {
-            sum += Math.sqrt(i);
-        }
-        return sum;
-    }
-
-    private static void seventy() {
-        result = work(70_000);
-    }
-
-    private static void twenty() {
-        result = work(20_000);
-    }
-
-    private static void ten() {
-        result = work(10_000);
-    }
-
     private static void compute(long millis) {
         long end = System.nanoTime() + millis * 1_000_000;
         for (int turn = 0; System.nanoTime() < end;) {
-            seventy();
+            Profiled.seventy();
             leave(turn++);
-            twenty();
+            Profiled.twenty();
             leave(turn++);
-            ten();
+            Profiled.ten();
             leave(turn++);
         }
     }
