@@ -1,11 +1,7 @@
 //! The models of arenas: what is announced, what moves, and that nothing is lost on the way.
 
-use compat_tests::report::Line;
-use compat_tests::run::{Outcome, Vm};
-
-use crate::assert::equal;
-use crate::cases;
 use crate::objects::{checked, keeps_rules, objects};
+use crate::prelude::*;
 
 cases![models_under_churn, each_agent_hears_of_it_first, enabled_late];
 

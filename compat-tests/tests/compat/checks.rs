@@ -1,12 +1,9 @@
 //! Checked mode: each broken rule is reported at the call that breaks it, and correct calls are not reported.
 
 use compat_tests::machine::Machine;
-use compat_tests::run::{Launch, Outcome, Vm};
-use compat_tests::{build, text};
 use jvmpi_layers::check::rules::RULES;
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     broken_rules_are_found,

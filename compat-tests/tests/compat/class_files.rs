@@ -1,9 +1,6 @@
 //! `CLASS_LOAD_HOOK` of the classes that were loaded before it was enabled.
 
-use compat_tests::run::{Outcome, Vm};
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     loaded_classes_are_shown_once,

@@ -2,12 +2,8 @@
 
 use std::time::Duration;
 
-use compat_tests::jdk::Gc;
-use compat_tests::run::{Outcome, Vm};
-
-use crate::assert::equal;
-use crate::cases;
 use crate::objects::keeps_rules;
+use crate::prelude::*;
 
 cases![
     replay_order.on_every_jdk(),

@@ -12,12 +12,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use compat_tests::jdk::Gc;
+use compat_tests::hung;
 use compat_tests::machine::Machine;
-use compat_tests::report::Report;
-use compat_tests::run::{Outcome, Running, Vm};
 use compat_tests::tool::copy_program;
-use compat_tests::{build, hung, text};
 use flate2::read::GzDecoder;
 use jvmpi_formats::profile::heap::{Instance, Record};
 use jvmpi_formats::profile::{
@@ -27,10 +24,9 @@ use jvmpi_formats::profile::{
 use opentelemetry_proto::tonic::collector::profiles::v1development::ExportProfilesServiceRequest;
 use prost::Message as _;
 
-use crate::assert::equal;
-use crate::cases;
 use crate::hprof::{calls_of, methods, read};
 use crate::internals;
+use crate::prelude::*;
 
 cases![
     run_gives_java_the_agent,

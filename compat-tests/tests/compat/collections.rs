@@ -2,13 +2,8 @@
 
 use std::time::Duration;
 
-use compat_tests::jdk::Gc;
-use compat_tests::report::Line;
-use compat_tests::run::{Outcome, Vm};
-
-use crate::assert::equal;
-use crate::cases;
 use crate::objects::{checked, keeps_rules};
+use crate::prelude::*;
 
 cases![
     each_system_gc_has_a_window.on_every_gc().on_every_jdk(),

@@ -1,9 +1,6 @@
 //! Compiled methods.
 
-use compat_tests::run::Vm;
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     every_method_compiled.on_every_jdk(),

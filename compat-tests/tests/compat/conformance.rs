@@ -1,15 +1,13 @@
 //! The conformance suite, each of its runs as a test.
 
-use crate::assert::equal;
-use crate::cases;
 use compat_tests::conformance::{COMPILER, compiled, place, zero};
-use compat_tests::run::Vm;
-use compat_tests::{build, text};
 use jvmpi_conformance::manifest::Manifest;
 use jvmpi_conformance::report;
 use jvmpi_conformance::results::Results;
 use jvmpi_conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
 use std::fs;
+
+use crate::prelude::*;
 
 cases![
     every_case.on_every_gc().on_every_jdk(),

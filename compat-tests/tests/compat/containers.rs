@@ -6,11 +6,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use compat_tests::run::Vm;
+use compat_tests::hung;
 use compat_tests::tool::copy_program;
-use compat_tests::{build, hung, text};
 
-use crate::cases;
+use crate::prelude::*;
 
 cases![a_jvm_in_a_container_is_recorded_from_other_containers.only(17)];
 

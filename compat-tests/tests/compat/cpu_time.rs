@@ -2,11 +2,7 @@
 
 use std::fs;
 
-use compat_tests::run::{Outcome, Vm};
-use compat_tests::{build, text};
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     waiting_threads_have_the_time_that_they_use,

@@ -4,16 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::PathBuf;
 
-use compat_tests::jdk::Gc;
-use compat_tests::report::{Line, Report};
-use compat_tests::run::{Outcome, Vm};
-use compat_tests::{build, text};
 use jvmpi_formats::dump::{
     Class, Classes, Id, Kind, Level, Monitor, Monitors, Record, Records, Root, Shape, Type, Value,
 };
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     dump_has_the_objects_that_the_vm_counts

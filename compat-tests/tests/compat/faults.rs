@@ -4,10 +4,9 @@
 use std::sync::Mutex;
 use std::{fs, thread};
 
-use compat_tests::run::{Launch, Vm};
-use compat_tests::{build, text, workspace_root};
+use compat_tests::workspace_root;
 
-use crate::cases;
+use crate::prelude::*;
 
 cases![faults_show_on_the_versions_of_the_page.slow()];
 

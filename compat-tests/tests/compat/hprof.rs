@@ -10,16 +10,13 @@ use std::time::Duration;
 
 use compat_tests::machine::Machine;
 use compat_tests::programs::{self, Found};
-use compat_tests::run::{Launch, Outcome, Running, Vm};
-use compat_tests::{build, text};
 use jvmpi_formats::hprof::control::{Command, Control, SiteFlags};
 use jvmpi_formats::profile::heap::Record;
 use jvmpi_formats::profile::{
     self, File, Monitor, MonitorTime, Profile, TraceSerial, Value, WallState, Weight,
 };
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 use crate::sampling::{COMPUTING, Counted, in_proportion};
 
 cases![

@@ -4,13 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use compat_tests::build;
-use compat_tests::report::Line;
-use compat_tests::run::Vm;
 use jvmpi_classfile::{ClassFile, Instruction, opcode};
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![every_step, all_classes];
 

@@ -4,12 +4,10 @@
 use std::fs;
 use std::time::Duration;
 
-use compat_tests::run::Vm;
 use compat_tests::soak::{End, Expected, Round};
 use compat_tests::workspace_root;
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![each_taken_away.only(25).slow(), all_taken_away.slow(), transitions_stay_unknown.since(21)];
 

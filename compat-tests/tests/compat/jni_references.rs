@@ -1,9 +1,6 @@
 //! JNI's global references.
 
-use compat_tests::run::Vm;
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![references_of_the_shim_are_not_reported, of_the_verifier];
 

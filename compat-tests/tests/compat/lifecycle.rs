@@ -1,11 +1,7 @@
 //! The beginning and the end of the JVM, and the signal that asks for a dump.
 
-use compat_tests::build;
-use compat_tests::run::Vm;
-
-use crate::assert::equal;
-use crate::cases;
 use crate::objects::keeps_rules;
+use crate::prelude::*;
 
 cases![
     program_ends_as_without_the_shim,

@@ -5,11 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use compat_tests::machine::Machine;
-use compat_tests::run::{Outcome, Vm};
-use compat_tests::{build, text};
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     each_way_of_loading_gives_an_agent_the_same.on_every_jdk(),

@@ -1,12 +1,8 @@
 //! Agents that take one lock in every event, hold it from `GC_START` to `GC_FINISH`, and make their
 //! calls under it: no deadlock, which the harness would end as a hung run.
 
-use compat_tests::jdk::Gc;
-use compat_tests::report::Line;
-use compat_tests::run::Vm;
-
-use crate::cases;
 use crate::objects::keeps_rules;
+use crate::prelude::*;
 
 cases![
     everything.on_every_gc().on_every_jdk(),

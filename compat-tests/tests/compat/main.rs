@@ -55,7 +55,16 @@ mod threads;
 mod trace;
 mod traces;
 
-use list::cases;
+/// The imports of most topics.
+mod prelude {
+    pub use compat_tests::jdk::Gc;
+    pub use compat_tests::report::{Line, Report};
+    pub use compat_tests::run::{Launch, Outcome, Running, Vm};
+    pub use compat_tests::{build, text};
+
+    pub use crate::assert::equal;
+    pub(crate) use crate::list::cases;
+}
 
 /// The end of the names of cases that run beside spinning processes.
 const UNDER_LOAD: &str = "_under_load";

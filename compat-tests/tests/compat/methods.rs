@@ -3,13 +3,9 @@
 use std::collections::BTreeSet;
 
 use compat_tests::programs::{self, Found};
-use compat_tests::report::Line;
-use compat_tests::run::{Outcome, Vm};
-use compat_tests::{build, text};
 
-use crate::assert::equal;
-use crate::cases;
 use crate::objects::keeps_rules;
+use crate::prelude::*;
 
 cases![
     every_kind_of_method,

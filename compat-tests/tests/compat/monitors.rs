@@ -2,11 +2,7 @@
 
 use std::mem;
 
-use compat_tests::report::{Line, Report};
-use compat_tests::run::{Launch, Outcome, Vm};
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     contention.under_load_on(&[25]),

@@ -2,13 +2,7 @@
 
 use std::collections::HashSet;
 
-use compat_tests::jdk::Gc;
-use compat_tests::report::Line;
-use compat_tests::run::{Launch, Outcome, Vm};
-use compat_tests::{build, text};
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     every_way_to_allocate.on_every_gc().on_every_jdk(),

@@ -3,11 +3,8 @@
 use std::fs;
 
 use compat_tests::machine::Machine;
-use compat_tests::run::Vm;
-use compat_tests::{build, text};
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     unusable_settings_are_refused,

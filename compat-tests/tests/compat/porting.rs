@@ -6,11 +6,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use compat_tests::run::{Launch, Outcome, Vm};
-use compat_tests::{build, jdk, text, workspace_root};
+use compat_tests::{jdk, workspace_root};
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     allocations_through_both_entry_points.since(17),

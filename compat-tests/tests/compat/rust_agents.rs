@@ -1,12 +1,8 @@
 //! Agents written with the crate `jvmpi`: its examples, and one that tries what the crate can do.
 
 use compat_tests::build::{self, RustAgent};
-use compat_tests::jdk::Gc;
-use compat_tests::run::{Launch, Outcome, Vm};
-use compat_tests::text;
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     examples_count_beside_each_other.on(&[Gc::G1, Gc::Z]),

@@ -2,14 +2,9 @@
 
 use std::path::Path;
 
-use compat_tests::jdk::Gc;
-use compat_tests::report::Line;
-use compat_tests::run::{Outcome, Vm};
-use compat_tests::{build, text};
 use jvmpi_formats::profile::{Amount, File, Profile};
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     record_estimates_shares.on(&[Gc::G1, Gc::Serial, Gc::Parallel]),

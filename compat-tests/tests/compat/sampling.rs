@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use compat_tests::run::{Launch, Outcome, Vm};
-use compat_tests::{build, jdk, text};
+use compat_tests::jdk;
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     finds_the_hot_methods.on_every_gc().on_every_jdk(),

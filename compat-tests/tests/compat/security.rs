@@ -6,12 +6,10 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use compat_tests::run::{Running, Vm};
-use compat_tests::{build, hung, jdk, text};
+use compat_tests::{hung, jdk};
 use jvmpi_formats::profile;
 
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     attaching_trusts_nothing_in_a_container.only(17),

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use compat_tests::run::Vm;
 use compat_tests::soak::{End, Expected, Round};
 
-use crate::cases;
+use crate::prelude::*;
 
 cases![everything_at_random.on_every_jdk()];
 

@@ -1,10 +1,6 @@
 //! The function table: events that are switched, bad arguments, and costs.
 
-use compat_tests::run::Vm;
-use compat_tests::{build, text};
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     refused_event_is_not_enabled_later,

@@ -2,12 +2,7 @@
 
 use std::collections::HashSet;
 
-use compat_tests::report::Line;
-use compat_tests::run::{Outcome, Vm};
-use compat_tests::{build, text};
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     native_threads_that_detach_late_leave_no_records,

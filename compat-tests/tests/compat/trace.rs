@@ -5,14 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use compat_tests::report::{Line, Report};
-use compat_tests::run::{Launch, Vm};
-use compat_tests::{build, hung, text};
+use compat_tests::hung;
 use jvmpi_formats::profile::File;
 
-use crate::assert::equal;
-use crate::cases;
 use crate::hprof::{limit_files, methods};
+use crate::prelude::*;
 
 cases![
     replayed_profile_is_that_of_the_run.on_every_gc(),

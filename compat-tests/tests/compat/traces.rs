@@ -1,10 +1,6 @@
 //! Call traces.
 
-use compat_tests::report::{Line, Report};
-use compat_tests::run::{Outcome, Vm};
-
-use crate::assert::equal;
-use crate::cases;
+use crate::prelude::*;
 
 cases![
     frames_are_those_that_java_prints.on_every_jdk(),
