@@ -87,34 +87,10 @@ fn checked(file: &str) -> Result<PathBuf, String> {
     Ok(machine_dir().join("checked").join(file))
 }
 
-/// An agent that uses the crate `jvmpi`: an example of a package.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RustAgent {
-    /// `crates/jvmpi/examples/allocations.rs`
-    Allocations,
-    /// `crates/jvmpi/examples/slow_methods.rs`
-    SlowMethods,
-    /// `compat-tests/agents/probe.rs`
-    Probe,
-    /// `compat-tests/agents/rust_counter.rs`
-    Counter,
-}
-
-impl RustAgent {
-    /// Returns the path of the library in the folder of a profile.
-    fn library(self) -> &'static str {
-        match self {
-            Self::Allocations => "examples/liballocations.so",
-            Self::SlowMethods => "examples/libslow_methods.so",
-            Self::Probe => "examples/libprobe.so",
-            Self::Counter => "examples/librust_counter.so",
-        }
-    }
-}
-
-/// Builds the library of such an agent, optimized and with assertions.
-pub fn rust_agent(agent: RustAgent) -> Result<PathBuf, String> {
-    checked(agent.library())
+/// Builds an agent that uses the crate `jvmpi`, optimized and with assertions: an example of a package, for instance
+/// `crates/jvmpi/examples/allocations.rs` or `compat-tests/agents/probe.rs`.
+pub fn rust_agent(name: &str) -> Result<PathBuf, String> {
+    checked(&format!("examples/lib{name}.so"))
 }
 
 fn cargo_build(profile: &str, what: &[&str]) -> Result<(), String> {

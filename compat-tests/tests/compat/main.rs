@@ -129,43 +129,19 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
+/// The names of these modules, with their cases.
+macro_rules! topics {
+    ($($topic:ident)*) => { vec![$((stringify!($topic), $topic::cases())),*] };
+}
+
 /// Returns the topics. Those with the longest cases come first, so that no processor waits for one of them at the end.
 fn topics() -> Vec<(&'static str, Vec<Case<'static>>)> {
-    vec![
-        ("soak", soak::cases()),
-        ("conformance", conformance::cases()),
-        ("hprof", hprof::cases()),
-        ("internals", internals::cases()),
-        ("faults", faults::cases()),
-        ("load", load::cases()),
-        ("options", options::cases()),
-        ("table", table::cases()),
-        ("threads", threads::cases()),
-        ("class_files", class_files::cases()),
-        ("classes", classes::cases()),
-        ("traces", traces::cases()),
-        ("lifecycle", lifecycle::cases()),
-        ("compiled", compiled::cases()),
-        ("cpu_time", cpu_time::cases()),
-        ("samples", samples::cases()),
-        ("sampling", sampling::cases()),
-        ("objects", objects::cases()),
-        ("collections", collections::cases()),
-        ("arenas", arenas::cases()),
-        ("locks", locks::cases()),
-        ("methods", methods::cases()),
-        ("instructions", instructions::cases()),
-        ("dumps", dumps::cases()),
-        ("monitors", monitors::cases()),
-        ("jni_references", jni_references::cases()),
-        ("rust_agents", rust_agents::cases()),
-        ("porting", porting::cases()),
-        ("cli", cli::cases()),
-        ("containers", containers::cases()),
-        ("security", security::cases()),
-        ("checks", checks::cases()),
-        ("trace", trace::cases()),
-    ]
+    topics! {
+        soak conformance hprof internals faults load options table threads class_files classes
+        traces lifecycle compiled cpu_time samples sampling objects collections arenas locks
+        methods instructions dumps monitors jni_references rust_agents porting cli containers
+        security checks trace
+    }
 }
 
 /// Every JDK with every collector; which of them start is found out for all JDKs at a time. The newer JDKs, which need

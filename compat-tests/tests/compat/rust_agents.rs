@@ -1,7 +1,5 @@
 //! Agents written with the crate `jvmpi`: its examples, and one that tries what the crate can do.
 
-use compat_tests::build::{self, RustAgent};
-
 use crate::prelude::*;
 
 cases![
@@ -16,9 +14,9 @@ cases![
 ];
 
 /// Returns the workload with these agents, each with its options.
-fn points(vm: &Vm<'_>, agents: &[(RustAgent, &str)]) -> Result<Launch, String> {
+fn points(vm: &Vm<'_>, agents: &[(&str, &str)]) -> Result<Launch, String> {
     agents.iter().try_fold(vm.java("Points")?, |java, (agent, options)| {
-        java.shim(&format!("{}:{options}", text(&build::rust_agent(*agent)?)?))
+        java.shim(&format!("{}:{options}", text(&build::rust_agent(agent)?)?))
     })
 }
 
@@ -52,17 +50,17 @@ fn slow_calls_are_counted(outcome: &Outcome) -> Result<(), String> {
 }
 
 fn slow_methods_counts_calls_of_the_given_time(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = points(vm, &[(RustAgent::SlowMethods, "ms=3600000")])?.run()?;
+    let outcome = points(vm, &[("slow_methods", "ms=3600000")])?.run()?;
     let none = "slow_methods: 0 methods had calls of 3600000 ms and more";
     ensure!(outcome.stderr.lines().any(|line| line == none), "{}", outcome.stderr);
-    let outcome = points(vm, &[(RustAgent::SlowMethods, "ms=0")])?.run()?;
+    let outcome = points(vm, &[("slow_methods", "ms=0")])?.run()?;
     let touches = outcome.expects.one("expect")?.int("touches")?;
     equal("calls of touch", row(&outcome, "Points.touch")?[1], touches)
 }
 
 /// Each with a table and data of its own, and one in C with them.
 fn examples_count_beside_each_other(vm: &Vm<'_>) -> Result<(), String> {
-    let both = [(RustAgent::Allocations, "top=100000"), (RustAgent::SlowMethods, "ms=30")];
+    let both = [("allocations", "top=100000"), ("slow_methods", "ms=30")];
     let outcome = points(vm, &both)?.agent("methods", "events=1+3,prefix=Points")?.run()?;
     allocations_are_counted(&outcome)?;
     slow_calls_are_counted(&outcome)?;
@@ -75,7 +73,7 @@ fn examples_count_beside_each_other(vm: &Vm<'_>) -> Result<(), String> {
 /// The agents that the benchmark compares count the same.
 fn calls_counted_as_in_c(vm: &Vm<'_>) -> Result<(), String> {
     for place in ["vm", "rust"] {
-        let java = points(vm, &[(RustAgent::Counter, place)])?.agent("counter", "events=1+3")?;
+        let java = points(vm, &[("rust_counter", place)])?.agent("counter", "events=1+3")?;
         let outcome = java.settings("include=Points").run()?;
         let report = outcome.report();
         let least = outcome.expects.one("expect")?.int("touches")?;
@@ -91,14 +89,14 @@ fn calls_counted_as_in_c(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn agent_that_fails_to_load_says_why(vm: &Vm<'_>) -> Result<(), String> {
-    let requests = (RustAgent::Probe, "requests");
+    let requests = ("probe", "requests");
     for (agents, line) in [
         (
-            &[(RustAgent::Allocations, "bottom=3")][..],
+            &[("allocations", "bottom=3")][..],
             r#"[allocations] error: unknown option "bottom=3"; use top=NUMBER"#,
         ),
         (
-            &[(RustAgent::Probe, "panic-in-load")],
+            &[("probe", "panic-in-load")],
             "[probe] error: JVM_OnLoad failed with the panic above; the agent is not loaded",
         ),
         (
@@ -114,7 +112,7 @@ fn agent_that_fails_to_load_says_why(vm: &Vm<'_>) -> Result<(), String> {
 
 fn probe(vm: &Vm<'_>, what: &str) -> Result<Launch, String> {
     // Only what the workload does.
-    Ok(points(vm, &[(RustAgent::Probe, what)])?.settings("include=Points*"))
+    Ok(points(vm, &[("probe", what)])?.settings("include=Points*"))
 }
 
 fn requests(vm: &Vm<'_>) -> Result<(), String> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::OnceLock;
 
-use compat_tests::build::{self, RustAgent};
+use compat_tests::build;
 use compat_tests::jdk::{self, Jdk};
 use compat_tests::{changes, text, workspace_root};
 use harness::{Case, Result, run};
@@ -92,7 +92,7 @@ impl Machine {
             (harness::scratch("pages", "agents")?, harness::scratch("pages", "folder")?);
         let agent = workspace_root().join("examples/agent/count.c");
         harness::compile_agent(&jvmpi, jdk, &agent, &agents.join("libfoo.so"))?;
-        let slow_methods = build::rust_agent(RustAgent::SlowMethods)?;
+        let slow_methods = build::rust_agent("slow_methods")?;
         let machine = Self { jdk, jvmpi, agents, slow_methods, folder };
         machine.fill()?;
         Ok(machine)
