@@ -151,7 +151,7 @@ fn closure(vm: &Vm<'_>) -> Result<Found, String> {
     let script = java.directory().join("input.js");
     fs::write(&script, java_script()).map_err(|e| format!("{}: {e}", script.display()))?;
     let arguments = ["--compilation_level", "ADVANCED", "--js", text(&script)?];
-    ready(arguments.iter().fold(java, |java, argument| java.argument(argument)))
+    ready(java.arguments(arguments))
 }
 
 fn closure_jar() -> Result<PathBuf, String> {

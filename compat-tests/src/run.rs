@@ -256,9 +256,19 @@ impl Launch {
         self.flag(&format!("-D{name}={value}"))
     }
 
+    /// Adds JVM flags.
+    pub fn flags<'a>(self, flags: impl IntoIterator<Item = &'a str>) -> Self {
+        flags.into_iter().fold(self, |launch, flag| launch.flag(flag))
+    }
+
     /// Adds an argument of the program.
-    pub fn argument(mut self, argument: &str) -> Self {
-        self.program.push(argument.to_owned());
+    pub fn argument(self, argument: &str) -> Self {
+        self.arguments([argument])
+    }
+
+    /// Adds arguments of the program.
+    pub fn arguments<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        self.program.extend(arguments.into_iter().map(str::to_owned));
         self
     }
 
@@ -444,8 +454,7 @@ impl Running {
         fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
         let pid = self.child.id().to_string();
         let jcmd = Launch::new(jdk, &jdk.jcmd(), directory)?.partner(self.process()).argument(&pid);
-        let jcmd = arguments.iter().fold(jcmd, |jcmd, argument| jcmd.argument(argument));
-        jcmd.run().map(|_| ())
+        jcmd.arguments(arguments.iter().copied()).run().map(|_| ())
     }
 
     /// Closes its standard input, waits for its end and collects what it left. Fails if the time is up, it dies from a

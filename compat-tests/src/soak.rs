@@ -39,7 +39,7 @@ const ENOUGH: usize = 4;
 
 /// The Java heap size of the program written for these tests. It is allocated completely at startup, so that memory
 /// growth has other causes.
-const HEAP: &str = "96m";
+const HEAP: [&str; 3] = ["-Xms96m", "-Xmx96m", "-XX:+AlwaysPreTouch"];
 
 /// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
@@ -166,10 +166,7 @@ impl Round<'_> {
         let Some(program) = self.program else {
             let milliseconds = self.length.as_millis().to_string();
             let java = vm.java("Churn")?.argument(&milliseconds).property("churn.least", "1");
-            let java = [format!("-Xms{HEAP}"), format!("-Xmx{HEAP}")]
-                .iter()
-                .fold(java, |java, flag| java.flag(flag))
-                .flag("-XX:+AlwaysPreTouch");
+            let java = java.flags(HEAP);
             let java = match self.length > WARM {
                 true => java.property("churn.looks", LOOKS),
                 false => java,

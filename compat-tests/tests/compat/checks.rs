@@ -132,7 +132,7 @@ fn agents_that_keep_the_rules_are_not_reported(vm: &Vm<'_>) -> Result<(), String
     ] {
         let library = library(agent)?;
         let java = vm.java(workload)?.shim(&format!("{}:{options}", text(&library)?))?;
-        let java = arguments.iter().fold(java, |java, argument| java.argument(argument));
+        let java = java.arguments(arguments.iter().copied());
         let java = java.property("agent.path", text(&library)?).settings("check=on");
         let outcome = java.run().map_err(|e| format!("{agent} {options}: {e}"))?;
         let last = format!("[jvmpi] check: {} has broken no rule", file_of(agent));

@@ -441,7 +441,7 @@ fn ends_without_an_answer(
 fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("starting.txt");
     for _ in 0..2 {
-        let java = vm.java("Wait")?.flag("-Xms200m").flag("-XX:+AlwaysPreTouch");
+        let java = vm.java("Wait")?.flags(["-Xms200m", "-XX:+AlwaysPreTouch"]);
         let mut java = java.start()?;
         let pid = java.process().to_string();
         let maps = format!("/proc/{pid}/maps");
@@ -526,7 +526,7 @@ fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), Str
     // Without the stacks of the JDK, a snapshot takes little time, and so does the pause after it.
     arguments.extend(["--cutoff", "0", "--setting", "include=Profiled*"]);
     arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
-    let java = vm.java("Profiled")?.argument("calls").argument("objects").argument("wait");
+    let java = vm.java("Profiled")?.arguments(["calls", "objects", "wait"]);
     let mut java = java.behind_jvmpi(&arguments)?.start()?;
     java.wait_for("waits")?;
     let output = fs::read_to_string(java.directory().join("stdout")).map_err(|e| e.to_string())?;
@@ -995,7 +995,7 @@ fn names_in(directory: &Path) -> Result<Vec<String>, String> {
 /// existing one, and only its owner has access. Nothing else is left in the directory.
 fn heap_dump_has_the_objects_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "heap")?;
-    let mut java = vm.java("Profiled")?.argument("objects").argument("wait").start()?;
+    let mut java = vm.java("Profiled")?.arguments(["objects", "wait"]).start()?;
     java.wait_for("waits")?;
     let pid = java.process().to_string();
     let dump = |name: &str, options: &[&str]| {
@@ -1094,7 +1094,7 @@ fn record_dumps_the_heap_at_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), St
 fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), String> {
     for (signal, status) in [(libc::SIGINT, 130), (libc::SIGTERM, 143)] {
         let file = empty_directory(vm, "ended")?.join("x.collapsed");
-        let java = vm.java("Profiled")?.argument("objects").argument("wait");
+        let java = vm.java("Profiled")?.arguments(["objects", "wait"]);
         let mut java =
             java.behind_jvmpi(&["record", "--heap", "-o", text(&file)?, "--"])?.start()?;
         java.wait_for("waits")?;
@@ -1129,7 +1129,7 @@ fn shows_nobody_the_secret(jvmpi: u32) -> Result<(), String> {
 fn record_dumps_the_heap_of_a_jvm_that_continues(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "attached")?;
     let (dump, page) = (directory.join("x.svg"), directory.join("y.html"));
-    let java = vm.java("Profiled")?.argument("objects").argument("wait");
+    let java = vm.java("Profiled")?.arguments(["objects", "wait"]);
     let mut java = java.start()?;
     java.wait_for("waits")?;
     let pid = java.process().to_string();

@@ -17,14 +17,13 @@ cases![
     dumps_take_no_deaths_away.on(&[Gc::Serial, Gc::G1, Gc::Z]).since(17),
 ];
 
-fn collect(vm: &Vm<'_>, what: &str, flags: &[&str]) -> Result<Outcome, String> {
-    let java = vm.java("Collect")?.argument(what);
-    checked(flags.iter().fold(java, |java, flag| java.flag(flag)), "")
+fn collect(vm: &Vm<'_>, what: &str) -> Result<Outcome, String> {
+    checked(vm.java("Collect")?.argument(what), "")
 }
 
 /// Each `System.gc()` is reported as a collection, and no more collections are reported than the JVM counts.
 fn each_system_gc_has_a_window(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = collect(vm, "count", &[])?;
+    let outcome = collect(vm, "count")?;
     let phase = |name| outcome.expects.find("expect", "phase", name);
     let (young, requested) = (phase("young")?, phase("requested")?);
     equal("answered", requested.int("answered")?, requested.int("requests")?)?;
@@ -64,7 +63,7 @@ fn asked_for_by_two(vm: &Vm<'_>) -> Result<(), String> {
 /// Compares the figures of `GC_FINISH` with those of `java.lang.Runtime` and the live objects.
 fn figures(vm: &Vm<'_>) -> Result<(), String> {
     const MB: i64 = 1 << 20;
-    let outcome = collect(vm, "figures", &[])?;
+    let outcome = collect(vm, "figures")?;
     let concurrent = matches!(vm.gc, Gc::Z | Gc::Shenandoah);
     for (what, least, most) in [
         // The program's own allocations in between; ZGC counts in pages of 2 MB and more.
@@ -127,7 +126,7 @@ fn churn_with_all_events(vm: &Vm<'_>) -> Result<(), String> {
 /// Heap walks and collections compete to find dead objects: all are reported, and classes are unloaded. (JDK 11
 /// reports dead objects in the pause.)
 fn dumps_take_no_deaths_away(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Churn")?.argument("1000").argument("dumps").property("churn.least", "6");
+    let java = vm.java("Churn")?.arguments(["1000", "dumps"]).property("churn.least", "6");
     let outcome = checked(java, "")?;
     let end = outcome.expects.one("expect")?;
     ensure!(end.int("dumps")? > 0, "{end}");

@@ -28,7 +28,7 @@ fn every_method_compiled(vm: &Vm<'_>) -> Result<(), String> {
 /// An agent can pair the ends of code with its beginnings, by the address too.
 fn unloaded_is_what_was_loaded(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Unload")?.agent("compiled", "")?;
-    let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
+    let outcome = java.flags(["-Xcomp", "-XX:TieredStopAtLevel=1"]).run()?;
     let line = outcome.report().one("unloaded")?;
     ensure!(line.int("unloads")? > 0, "{line}");
     equal("never loaded", line.int("never_loaded")?, 0)?;
@@ -40,7 +40,7 @@ fn unloaded_is_what_was_loaded(vm: &Vm<'_>) -> Result<(), String> {
 fn requested_code_is_not_reported_again(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Compiled")?.agent("compiled", "when=behind")?;
     let java = java.another_agent("compiled", "when=late")?;
-    let outcome = java.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1").run()?;
+    let outcome = java.flags(["-Xcomp", "-XX:TieredStopAtLevel=1"]).run()?;
     let [late] = outcome.other_reports() else { return Err("not one report".into()) };
     for report in [outcome.report(), late] {
         equal("had again", report.one("unloaded")?.int("again")?, 0)?;

@@ -331,7 +331,7 @@ fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
     let java = java.flag("-XX:CompileCommand=quiet");
     let only = ["Deadlock*", "Agent", "Await"];
     let only = only.map(|class| format!("-XX:CompileCommand=compileonly,{class}::*"));
-    let outcome = only.iter().fold(java, |java, flag| java.flag(flag)).run()?;
+    let outcome = java.flags(only.iter().map(String::as_str)).run()?;
     let report = outcome.report();
     let all = Files::of(vm)?.monitors("monitors")?;
     let thread = |name: &str| -> Result<Id, String> {
@@ -458,8 +458,7 @@ fn whole(files: &Files, outcome: &Outcome, point: &str) -> Result<(), String> {
 /// OBJECT_ALLOC, THREAD_END and METHOD_ENTRY2.
 fn contexts(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "shutdown=1,in=1+3+4+34+2")?;
-    let java = ["all lock", "system", "arm"].iter().fold(java, |java, what| java.argument(what));
-    let outcome = java.run()?;
+    let outcome = java.arguments(["all lock", "system", "arm"]).run()?;
     let files = Files::of(vm)?;
     let points = ["lock", "system", "1", "3", "4", "34", "2", "shutdown"];
     points.iter().try_for_each(|point| whole(&files, &outcome, point))
@@ -520,7 +519,7 @@ fn in_gc_finish(vm: &Vm<'_>) -> Result<(), String> {
 /// If objects get new IDs, a dump has no outdated ones.
 fn after_moves(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?.settings("arenas=copying");
-    java.argument("heap first").argument("run_gc").argument("heap moved").run()?;
+    java.arguments(["heap first", "run_gc", "heap moved"]).run()?;
     let files = Files::of(vm)?;
     let loader = |name: &str| {
         let dump = files.bytes(name)?;
@@ -556,10 +555,7 @@ fn without_a_standstill(vm: &Vm<'_>) -> Result<(), String> {
 /// A dump without enough memory is refused in one line, and the program continues.
 fn without_memory(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?;
-    let outcome = ["large", "all before", "no_memory", "all after"]
-        .iter()
-        .fold(java, |j, what| j.argument(what));
-    let outcome = outcome.run()?;
+    let outcome = java.arguments(["large", "all before", "no_memory", "all after"]).run()?;
     outcome.checks(&["no memory"])?;
     let lines: Vec<_> = outcome.stderr.lines().filter(|line| line.contains("heap dump")).collect();
     equal("lines", &lines, &vec!["[jvmpi] warning: no heap dump: there is not enough memory"])?;
@@ -572,7 +568,7 @@ fn without_memory(vm: &Vm<'_>) -> Result<(), String> {
 /// nothing can be allocated in the heap until they are resumed.
 fn beside_critical_sections(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("CriticalSections")?.agent("dump_requests", "")?;
-    let outcome = java.flag("-Xmx24m").flag("-Xmn1m").argument("15").run()?;
+    let outcome = java.flags(["-Xmx24m", "-Xmn1m"]).argument("15").run()?;
     let dumps = outcome.expects.one("expect")?.int("dumps")?;
     equal("dumps", outcome.report().count("requested") as i64, 2 * dumps)
 }
@@ -587,7 +583,7 @@ fn beside_virtual_threads_that_start(vm: &Vm<'_>) -> Result<(), String> {
     // Also if so many objects are requested that a table of all is created by a walk. With `-Xcheck:jni` the table
     // takes time in proportion to the square of the objects.
     let java = vm.java_for(21, "VirtualStarts")?.agent("dump_requests", "")?.flag("-Xmx24m");
-    let outcome = java.argument("3").argument("objects,requests").run()?;
+    let outcome = java.arguments(["3", "objects,requests"]).run()?;
     let found: Vec<_> = outcome.report().lines("found").map(|line| line.int("objects")).collect();
     ensure!(found.iter().any(|found| found.as_ref().is_ok_and(|found| *found > 0)), "{found:?}");
     Ok(())

@@ -63,7 +63,7 @@ fn profiled(
         let _ = fs::remove_file(left);
     }
     let java = with_hprof(vm.java("Profiled")?, &options)?;
-    Ok((work.split(' ').fold(java, |java, argument| java.argument(argument)), file))
+    Ok((java.arguments(work.split(' ')), file))
 }
 
 fn with_hprof(java: Launch, options: &str) -> Result<Launch, String> {
@@ -519,7 +519,7 @@ fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Profiled")?.shim_alone()?;
     let java =
         if vm.jdk.feature >= 21 { java.flag("-XX:+EnableDynamicAgentLoading") } else { java };
-    let mut running = java.argument("compute-1-200").argument("wait").argument("calls").start()?;
+    let mut running = java.arguments(["compute-1-200", "wait", "calls"]).start()?;
     running.wait_for("waits")?;
     // The first run needs no events of classes, the second one needs all.
     for (name, options) in [("first.txt", "cpu=samples"), ("second.txt", "cpu=samples,monitor=y")] {
@@ -699,7 +699,7 @@ fn connected(vm: &Vm<'_>, work: &str, options: &str) -> Result<(Running, TcpStre
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
     let port = listener.local_addr().map_err(|e| e.to_string())?.port();
     let java = with_hprof(vm.java("Profiled")?, &format!("net=127.0.0.1:{port},{options}"))?;
-    let mut running = work.split(' ').fold(java, |java, word| java.argument(word)).start()?;
+    let mut running = java.arguments(work.split(' ')).start()?;
     listener.set_nonblocking(true).map_err(|e| e.to_string())?;
     loop {
         match listener.accept() {
@@ -858,7 +858,7 @@ fn help(vm: &Vm<'_>) -> Result<(), String> {
 /// same library twice is refused.
 fn two_of_them(vm: &Vm<'_>) -> Result<(), String> {
     let library = build::hprof()?;
-    let java = vm.java("Profiled")?.argument("calls").argument("objects");
+    let java = vm.java("Profiled")?.arguments(["calls", "objects"]);
     let copy = vm.file("libhprof-too.so");
     fs::copy(&library, &copy).map_err(|e| e.to_string())?;
     let (first, second) = (vm.file("first.txt"), vm.file("second.txt"));

@@ -88,7 +88,7 @@ fn every_kind_of_method(vm: &Vm<'_>) -> Result<(), String> {
 /// Another agent gets the compiled methods: those that agents know, not those that the shim adds.
 fn methods_of_the_chosen_classes_on_several_threads(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Calls")?.agent("methods", "events=1+3,prefix=")?.argument("threads");
-    let java = java.another_agent("compiled", "")?.flag("-Xcomp").flag("-XX:TieredStopAtLevel=1");
+    let java = java.another_agent("compiled", "")?.flags(["-Xcomp", "-XX:TieredStopAtLevel=1"]);
     let outcome = java.settings("include=Calls*,exclude=*$Counter:none.such").run()?;
     well_nested(&outcome)?;
     let report = outcome.report();
@@ -335,7 +335,7 @@ fn exceptions_cost_time_in_proportion_to_the_depth(vm: &Vm<'_>) -> Result<(), St
     let two = vm.java("Unwinding")?.agent("counter", "events=1+3")?;
     let two = two.another_agent("empty", "events=1+3")?;
     for java in [alone, two] {
-        let java = java.settings("include=Unwinding*").argument("1000").argument("16000");
+        let java = java.settings("include=Unwinding*").arguments(["1000", "16000"]);
         let outcome = java.run()?;
         let lines = outcome.expects.all();
         equal("measurements", lines.len(), 8)?;
@@ -402,8 +402,7 @@ fn hooked_classes(vm: &Vm<'_>) -> Result<(), String> {
 fn loaders_that_refuse_what_they_do_not_know(vm: &Vm<'_>) -> Result<(), String> {
     let run = |options: &str, arguments: &[&str], settings: &str| {
         let java = vm.java("Loaders")?.agent("methods", options)?.settings(settings);
-        let java = arguments.iter().fold(java, |java, argument| java.argument(argument));
-        java.flag(VERIFY).run()
+        java.arguments(arguments.iter().copied()).flag(VERIFY).run()
     };
     let outcome = run("events=1+3,prefix=Loaders", &[], "include=*")?;
     let late = run("late=1+3,prefix=Loaders", &["late"], "include=Loaders$Made")?;
@@ -466,13 +465,12 @@ fn security_managers_are_not_asked_about_the_tracker(vm: &Vm<'_>) -> Result<(), 
 /// METHOD_ENTRY2 names the object of a constructor, also in code that the compiler has inlined and for
 /// objects that it would replace by their fields.
 fn constructors_of_every_kind(vm: &Vm<'_>) -> Result<(), String> {
-    let compiled = ["Tier3InvocationThreshold=100", "Tier4InvocationThreshold=500"];
+    let compiled = ["-XX:Tier3InvocationThreshold=100", "-XX:Tier4InvocationThreshold=500"];
     let java = vm
         .java("Receivers")?
         .agent("methods", "events=2+3,prefix=Receivers")?
         .settings("include=Receivers*");
-    let java = compiled.iter().fold(java, |java, option| java.flag(&format!("-XX:{option}")));
-    let outcome = java.flag("-Xbatch").flag(VERIFY).run()?;
+    let outcome = java.flags(compiled).flags(["-Xbatch", VERIFY]).run()?;
     let expected = outcome.expects.one("expect")?;
     let of = |method: &str, field: &str| -> Result<i64, String> {
         let name = format!("Receivers${method}");
@@ -574,9 +572,8 @@ fn programs_do_what_they_do(vm: &Vm<'_>) -> Result<(), String> {
 fn virtual_threads_that_wait(vm: &Vm<'_>) -> Result<(), String> {
     let java =
         vm.java_for(21, "VirtualCalls")?.agent("methods", "events=1+3,prefix=VirtualCalls")?;
-    let one = ["parallelism", "maxPoolSize"];
-    let one = one.map(|what| format!("-Djdk.virtualThreadScheduler.{what}=1"));
-    let outcome = one.iter().fold(java, |java, property| java.flag(property)).run()?;
+    let java = java.property("jdk.virtualThreadScheduler.parallelism", "1");
+    let outcome = java.property("jdk.virtualThreadScheduler.maxPoolSize", "1").run()?;
     counted(&outcome, &["entries", "exits"])
 }
 

@@ -30,7 +30,7 @@ fn count(report: &Report, monitor: &str, word: &str) -> usize {
 /// Runs the program with these ways of entering and leaving a monitor, one after the other.
 fn staged(java: Launch, waiters: usize, ways: &[&str], events: &str) -> Result<Outcome, String> {
     let java = java.agent("monitors", &format!("events={events}"))?.argument(&waiters.to_string());
-    ways.iter().fold(java, |java, way| java.argument(way)).run()
+    java.arguments(ways.iter().copied()).run()
 }
 
 fn rounds(outcome: &Outcome) -> Result<usize, String> {

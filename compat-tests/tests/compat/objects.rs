@@ -63,8 +63,7 @@ pub fn objects(vm: &Vm<'_>, what: &str) -> Result<Launch, String> {
 fn every_way_to_allocate(vm: &Vm<'_>) -> Result<(), String> {
     let allocator = build::agent("allocator")?;
     let java = objects(vm, "objects")?.property("allocator.path", text(&allocator)?);
-    let ways = ["arrays", "jni", "exceptions", "strings"];
-    let java = ways.iter().fold(java, |java, way| java.argument(way));
+    let java = java.arguments(["arrays", "jni", "exceptions", "strings"]);
     // Without the flag compiled code throws the same preallocated exception each time.
     let outcome = checked(java.flag("-XX:-OmitStackTraceInFastThrow"), "")?;
     exact(&outcome)?;
@@ -145,13 +144,11 @@ fn reports_are_left_to_others(vm: &Vm<'_>) -> Result<(), String> {
 fn many_requests(vm: &Vm<'_>) -> Result<(), String> {
     let java = || vm.java("ObjectRequests");
     for java in [
-        java()?.agent("object_requests", "")?.argument("10000").argument("60000").argument("kept"),
+        java()?.agent("object_requests", "")?.arguments(["10000", "60000", "kept"]),
         java()?
             .agent("object_requests", "mode=all")?
-            .argument("10000")
-            .argument("60000")
-            .flag("-Xcomp")
-            .flag("-XX:TieredStopAtLevel=1"),
+            .arguments(["10000", "60000"])
+            .flags(["-Xcomp", "-XX:TieredStopAtLevel=1"]),
     ] {
         let outcome = java.run()?;
         outcome.checks(&["made-up IDs", "many in a heap dump", "many told", "many dumped"])?;

@@ -132,7 +132,7 @@ fn record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
 /// collections of the young generation there is up to ten times as much garbage.
 fn attached_record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("attached.txt");
-    let java = vm.java("Shares")?.argument("2048").argument("on").flag("-Xmn600m").flag("-Xmx1g");
+    let java = vm.java("Shares")?.arguments(["2048", "on"]).flags(["-Xmn600m", "-Xmx1g"]);
     let mut java = java.start()?;
     java.wait_for("ready")?;
     let pid = java.process().to_string();

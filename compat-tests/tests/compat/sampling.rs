@@ -262,7 +262,7 @@ fn wrong_stacks(
 ) -> Result<BTreeMap<(String, i64), Vec<String>>, String> {
     let java = vm.java("CallGraph")?.argument(&(CALLERS.len() - 1).to_string()).flag(compiler);
     let java =
-        java.flag("-XX:CompileCommand=quiet").flag("-XX:CompileCommand=dontinline,CallGraph.*");
+        java.flags(["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,CallGraph.*"]);
     let outcome = java.agent("stepping", "class=CallGraph")?.run()?;
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;
     let (mut methods, mut samples, mut wrong) = (BTreeSet::new(), 0, BTreeMap::new());

@@ -87,7 +87,7 @@ fn suspend_tests(
 ) -> Result<(), String> {
     for traces in CALL_TRACES {
         let java = vm.java("Suspend")?.agent("suspend", "")?.settings(traces);
-        let outcome = tests.iter().fold(java, |java, test| java.argument(test)).run()?;
+        let outcome = java.arguments(tests.iter().copied()).run()?;
         for test in tests {
             let line = outcome.expects.find("expect", "test", test)?;
             check(test, line).map_err(|e| format!("{traces}: {test}: {e}"))?;
@@ -165,8 +165,7 @@ const OWN: &str = "virtual=own";
 fn short_virtual_threads(vm: &Vm<'_>, threads: i64, options: &str) -> Result<Outcome, String> {
     let java = vm.java_for(21, "VirtualThreads")?.agent("virtual", options)?;
     // The heap is allocated at the start, because the memory of the process is measured.
-    let heap = ["-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch"];
-    let java = heap.iter().fold(java, |java, flag| java.flag(flag));
+    let java = java.flags(["-Xms48m", "-Xmx48m", "-XX:+AlwaysPreTouch"]);
     let outcome = java.settings(OWN).argument(&threads.to_string()).run()?;
     let seen = outcome.report().one("threads")?;
     for (field, expected) in

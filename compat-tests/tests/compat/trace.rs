@@ -73,7 +73,7 @@ fn replayed_profile_is_that_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
         Ok::<_, String>(format!("{}:{options},file={}", text(&hprof)?, text(&file)?))
     };
     let trace = recording(vm, "trace")?;
-    let java = vm.java("Profiled")?.argument("calls").argument("objects");
+    let java = vm.java("Profiled")?.arguments(["calls", "objects"]);
     let outcome = recorded(java, &trace).shim(&agent("live.txt")?)?.run()?;
     let replayed = jvmpi(vm, &["replay", &trace, &agent("again.txt")?], 0)?;
     let said = String::from_utf8_lossy(&replayed.stderr).into_owned();

@@ -60,8 +60,7 @@ fn same_as_java(outcome: &Outcome, count: usize) -> Result<(), String> {
 /// the method's code as it is, later ones do not.
 fn frames_are_those_that_java_prints(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Traces")?.agent("traces", "")?.settings("alloc=bytecode,include=Traces*");
-    let situations = ["hot", "rewritten", "redefined", "versions"];
-    let java = situations.iter().fold(java, |java, situation| java.argument(situation));
+    let java = java.arguments(["hot", "rewritten", "redefined", "versions"]);
     let outcome = java.flag("-Xbatch").run()?;
     outcome.checks(&["redefined"])?;
     same_as_java(&outcome, 1 + 4 + 2 + 1)
