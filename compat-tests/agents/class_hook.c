@@ -3,8 +3,8 @@
  *
  * Option mode=same       sets the new bytes to the old ones
  *             replaced   changes the text ORIGINAL in Hook$Target to a longer one, in memory from malloc_f
- *             pairs      sets the new bytes to the old ones; reports the classes that a thread saw
- *                        in a hook and not in CLASS_LOAD when it ends
+ *             pairs      as same, and reports the classes that a thread saw in a hook and not in CLASS_LOAD
+ *                        when it ends
  */
 #include "agent.h"
 #include "class_file.h"
@@ -23,22 +23,6 @@ static void replace(JVMPI_Event *e, const unsigned char *text)
     memcpy(fresh + before + put, data + before + cut, (size_t)(length - before - cut));
     e->u.class_load_hook.new_class_data = fresh;
     e->u.class_load_hook.new_class_data_len = length - cut + put;
-}
-
-static void hook(JVMPI_Event *e)
-{
-    unsigned char *data = e->u.class_load_hook.class_data;
-    size_t length = (size_t)e->u.class_load_hook.class_data_len;
-    unsigned char *text = memmem(data, length, original, sizeof original - 1);
-    const char *name = name_of(data);
-
-    report("hook env=%#lx self=%#lx name=%s length=%d magic=%d", ID(e->env_id), ID(current_env()),
-           q(name), (int)length, memcmp(data, "\xca\xfe\xba\xbe", 4) == 0);
-    if (mode_is("replaced") && text != NULL && strcmp(name, "Hook$Target") == 0) {
-        replace(e, text);
-        return;
-    }
-    keep_class_file(e);
 }
 
 /* The classes of this thread with a CLASS_LOAD still to come. */
@@ -79,12 +63,26 @@ static void report_pending(const JVMPI_Event *e)
     report("end env=%#lx at=%d pending=%d", ID(e->env_id), (int)e->event_type, count);
 }
 
-static void pair(JVMPI_Event *e)
+static void hook(JVMPI_Event *e)
+{
+    unsigned char *data = e->u.class_load_hook.class_data;
+    size_t length = (size_t)e->u.class_load_hook.class_data_len;
+    unsigned char *text = memmem(data, length, original, sizeof original - 1);
+    const char *name = name_of(data);
+
+    report("hook env=%#lx name=%s length=%d", ID(e->env_id), q(name), (int)length);
+    add_pending(name);
+    if (mode_is("replaced") && text != NULL && strcmp(name, "Hook$Target") == 0)
+        replace(e, text);
+    else
+        keep_class_file(e);
+}
+
+static void notify(JVMPI_Event *e)
 {
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD_HOOK:
-        add_pending(name_of(e->u.class_load_hook.class_data));
-        keep_class_file(e);
+        hook(e);
         break;
     case JVMPI_EVENT_CLASS_LOAD:
         remove_pending(e->u.class_load.class_name);
@@ -96,21 +94,9 @@ static void pair(JVMPI_Event *e)
     }
 }
 
-static void notify(JVMPI_Event *e)
-{
-    if (mode_is("pairs"))
-        pair(e);
-    else if (e->event_type == JVMPI_EVENT_CLASS_LOAD_HOOK)
-        hook(e);
-    else if (e->event_type == JVMPI_EVENT_CLASS_LOAD)
-        report("class_load env=%#lx name=%s", ID(e->env_id), q(e->u.class_load.class_name));
-    else
-        report("jvm_init_done");
-}
-
 ON_LOAD(notify)
 {
-    ENABLE(JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_JVM_INIT_DONE);
+    ENABLE(JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_CLASS_LOAD);
     if (mode_is("pairs"))
         ENABLE(JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

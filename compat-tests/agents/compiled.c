@@ -13,7 +13,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Map codes; /* the method of the code at each address */
 static volatile long unloads;
 static long never_loaded, again;
-static long loads, unknown, disordered, foreign, beyond, mismatched, with_lines;
+static long loads, unknown, disordered, foreign, beyond, mismatched;
 static volatile int hot_is_compiled;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int is_behind;
@@ -24,7 +24,6 @@ static void check_table(const JVMPI_Event *e, const Method *m)
     const JVMPI_Lineno *table = e->u.compiled_method_load.lineno_table;
 
     mismatched += (n == 0) != (table == NULL);
-    with_lines += n > 0;
     for (i = 0; i < n; i++) {
         disordered += table[i].offset < last;
         foreign += m != NULL && (table[i].lineno < m->first_line || table[i].lineno > m->last_line);
@@ -86,8 +85,8 @@ static void notify(JVMPI_Event *e)
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         report("unloaded unloads=%ld never_loaded=%ld again=%ld", unloads, never_loaded, again);
-        report("compiled loads=%ld unknown=%ld disordered=%ld foreign=%ld beyond=%ld mismatched=%ld with_lines=%ld",
-               loads, unknown, disordered, foreign, beyond, mismatched, with_lines);
+        report("compiled loads=%ld unknown=%ld disordered=%ld foreign=%ld beyond=%ld mismatched=%ld",
+               loads, unknown, disordered, foreign, beyond, mismatched);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -51,5 +51,4 @@ ON_LOAD(notify)
 {
     if (atoi(option("gc", "0")))
         ENABLE(JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH);
-    CHECK("in JVM_OnLoad", jvmpi->GetCurrentThreadCpuTime() > 0);
 }

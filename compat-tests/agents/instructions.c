@@ -7,7 +7,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *prefix;
-static long events, unknown, others;
+static long events, unknown;
 
 static void step(const JVMPI_Event *e)
 {
@@ -17,10 +17,8 @@ static void step(const JVMPI_Event *e)
     unknown += m == NULL;
     if (e->env_id != current_env())
         report("wrong_thread env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
-    if (m == NULL || strncmp(m->name, prefix, strlen(prefix)) != 0) {
-        others++;
+    if (m == NULL || strncmp(m->name, prefix, strlen(prefix)) != 0)
         return;
-    }
     report("step method=%s offset=%d is_true=%d key=%d low=%d hi=%d pair=%d pairs=%d", q(m->name),
            (int)e->u.instruction.offset, (int)e->u.instruction.u.if_info.is_true,
            (int)e->u.instruction.u.tableswitch_info.key, (int)e->u.instruction.u.tableswitch_info.low,
@@ -40,7 +38,7 @@ static void notify(JVMPI_Event *e)
         step(e);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
-        report("total events=%ld unknown=%ld others=%ld", events, unknown, others);
+        report("total events=%ld unknown=%ld", events, unknown);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -12,6 +12,12 @@ enum { LATE = 200 };
 
 static pthread_key_t key;
 
+static void detach(void *env)
+{
+    (*agent_vm)->DetachCurrentThread(agent_vm);
+    report("detached env=%#lx", ID(env));
+}
+
 static void *attached(void *unused)
 {
     JavaVMAttachArgs arguments = { JNI_VERSION_1_2, (char *)"native", NULL };
@@ -19,16 +25,8 @@ static void *attached(void *unused)
 
     if ((*agent_vm)->AttachCurrentThread(agent_vm, (void **)&env, &arguments) != JNI_OK)
         return NULL;
-    report("attached env=%#lx", ID(env));
-    (*agent_vm)->DetachCurrentThread(agent_vm);
-    report("detached env=%#lx", ID(env));
+    detach(env);
     return NULL;
-}
-
-static void detach(void *env)
-{
-    (*agent_vm)->DetachCurrentThread(agent_vm);
-    report("detached env=%#lx", ID(env));
 }
 
 static void make_key(void)
@@ -62,11 +60,8 @@ static void notify(JVMPI_Event *e)
 {
     if (e->event_type == JVMPI_EVENT_ARENA_NEW && e->u.new_arena.arena_id == 1)
         run(attached);
-    if (e->event_type == JVMPI_EVENT_THREAD_START)
-        report("thread_start env=%#lx self=%#lx name=%s", ID(e->env_id), ID(current_env()),
-               q(e->u.thread_start.thread_name));
     if (e->event_type == JVMPI_EVENT_THREAD_END)
-        report("thread_end env=%#lx self=%#lx", ID(e->env_id), ID(current_env()));
+        report("thread_end env=%#lx", ID(e->env_id));
 }
 
 static jlong called(JNIEnv *env, const char *what, jobject object)

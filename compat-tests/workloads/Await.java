@@ -66,6 +66,13 @@ final class Await {
         while (System.in.read() >= 0);
     }
 
+    static Thread atEndOfInput(Runnable body) {
+        return start("reader", () -> {
+            endOfInput();
+            body.run();
+        });
+    }
+
     static void state(Thread thread, Thread.State state) {
         until(thread.getName() + " to be " + state, () -> thread.getState() == state);
     }

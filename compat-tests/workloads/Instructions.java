@@ -167,17 +167,15 @@ final class Instructions {
         return file.file();
     }
 
-    static final class Loader extends ClassLoader {
-        Class<?> define(String name, byte[] file) throws IOException {
-            Files.write(Paths.get(name + ".class"), file);
-            return defineClass(name, file, 0, file.length);
-        }
+    private static Class<?> define(String name, byte[] file) throws IOException {
+        Files.write(Paths.get(name + ".class"), file);
+        return new ClassFile.Loader().define(file);
     }
 
     public static void main(String[] arguments) throws Exception {
         run();
         for (Class<?> made : new Class<?>[] {
-                new Loader().define("MadeOld", subroutine()), new Loader().define("MadeNew", uninitialized())}) {
+                define("MadeOld", subroutine()), define("MadeNew", uninitialized())}) {
             try {
                 Object value = made.getMethod("call", int.class).invoke(null, 3);
                 System.out.println("expect made=" + made.getName() + " value=" + value);

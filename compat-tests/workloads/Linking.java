@@ -23,15 +23,13 @@ final class Linking {
         return file.file();
     }
 
-    private static final class Loader extends ClassLoader {
-        Class<?>[] defineAll() throws IOException {
-            Class<?>[] classes = new Class<?>[CLASSES];
-            for (int i = 0; i < CLASSES; i++) {
-                byte[] file = file("Made" + i);
-                classes[i] = defineClass("Made" + i, file, 0, file.length);
-            }
-            return classes;
+    private static Class<?>[] defineAll() throws IOException {
+        ClassFile.Loader loader = new ClassFile.Loader();
+        Class<?>[] classes = new Class<?>[CLASSES];
+        for (int i = 0; i < CLASSES; i++) {
+            classes[i] = loader.define(file("Made" + i));
         }
+        return classes;
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -47,7 +45,7 @@ final class Linking {
         });
         long told = 0;
         for (int round = 0; round < ROUNDS; round++) {
-            Class<?>[] classes = new Loader().defineAll();
+            Class<?>[] classes = defineAll();
             barrier.await();
             for (int i = CLASSES - 1; i >= 0; i--) {
                 Class.forName(classes[i].getName(), true, classes[i].getClassLoader());

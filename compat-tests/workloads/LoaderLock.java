@@ -17,27 +17,20 @@ final class LoaderLock {
         }
     }
 
-    private static final class Loader extends ClassLoader {
+    private static final class Loader extends ClassFile.Loader {
         Loader() {
-            super(LoaderLock.class.getClassLoader());
+            super("LoaderLock$Made", "Wanted");
         }
 
         @Override
-        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-            synchronized (getClassLoadingLock(name)) {
-                if (name.equals("Wanted")) {
-                    isLocked = true;
-                    synchronized (LOCK) {
-                        throw new ClassNotFoundException(name);
-                    }
-                }
-                return name.equals("LoaderLock$Made") ? define(name) : super.loadClass(name, resolve);
+        Class<?> loadOwn(String name) throws ClassNotFoundException {
+            if (!name.equals("Wanted")) {
+                return super.loadOwn(name);
             }
-        }
-
-        private Class<?> define(String name) {
-            byte[] file = ClassFile.of(name);
-            return defineClass(name, file, 0, file.length);
+            isLocked = true;
+            synchronized (LOCK) {
+                throw new ClassNotFoundException(name);
+            }
         }
     }
 

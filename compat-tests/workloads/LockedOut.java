@@ -21,21 +21,20 @@ final class LockedOut {
     private static final Object LOCK = new Object();
     private static volatile boolean locked, asked;
 
-    private static final class Loader extends ClassLoader {
+    private static final class Loader extends ClassFile.Loader {
+        Loader() {
+            super("LockedOut$Made", "LockedOut$Needed", "LockedOut$Named", "LockedOut$Other");
+        }
+
         @Override
-        protected synchronized Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-            Class<?> known = findLoadedClass(name);
-            if (known != null || !name.matches("LockedOut\\$(Made|Needed|Named|Other)")) {
-                return known != null ? known : super.loadClass(name, resolve);
-            }
+        Class<?> loadOwn(String name) throws ClassNotFoundException {
             if (name.equals("LockedOut$Other")) {
                 asked = true;
                 synchronized (LOCK) {
                     locked = false;
                 }
             }
-            byte[] file = ClassFile.of(name);
-            return defineClass(name, file, 0, file.length);
+            return super.loadOwn(name);
         }
     }
 

@@ -1,12 +1,9 @@
-import java.io.IOException;
-
 /** Starts one thread after the other until its standard input ends. Each has a name of its own. */
 final class Passing {
     static volatile boolean ends;
 
     public static void main(String[] arguments) throws InterruptedException {
-        Thread reader = new Thread(Passing::read, "reader");
-        reader.start();
+        Thread reader = Await.atEndOfInput(() -> ends = true);
         System.out.println("ready");
         for (int number = 0; !ends; number++) {
             Thread thread = new Thread(() -> {}, "passing-" + number);
@@ -16,14 +13,5 @@ final class Passing {
         }
         reader.join();
         System.out.println("done");
-    }
-
-    static void read() {
-        try {
-            Await.endOfInput();
-        } catch (IOException e) {
-            System.out.println(e);
-        }
-        ends = true;
     }
 }

@@ -1,7 +1,3 @@
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.InputStream;
-
 /** Lets a thread, objects and a class come and go, and has the agent break rules in between. */
 final class Rules {
     /** Each is loaded when the agent asks for the class file of the next class. */
@@ -13,18 +9,8 @@ final class Rules {
         public void method() {}
     }
 
-    private static byte[] read(String name) throws IOException {
-        try (InputStream in = Rules.class.getResourceAsStream(name + ".class")) {
-            ByteArrayOutputStream file = new ByteArrayOutputStream();
-            for (int next = in.read(); next >= 0; next = in.read()) {
-                file.write(next);
-            }
-            return file.toByteArray();
-        }
-    }
-
-    private static void define(String step, String name) throws Exception {
-        byte[] file = read(name);
+    private static void define(String step, String name) {
+        byte[] file = ClassFile.of(name);
         ClassFile.Loader loader = new ClassFile.Loader();
         Agent.call(step);
         loader.define(file);
@@ -32,7 +18,7 @@ final class Rules {
     }
 
     private static void loadAndDrop() throws Exception {
-        new ClassFile.Loader().define(read("Rules$Unloaded")).getDeclaredConstructor().newInstance();
+        new ClassFile.Loader().define(ClassFile.of("Rules$Unloaded")).getDeclaredConstructor().newInstance();
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -1,4 +1,3 @@
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -29,8 +28,10 @@ final class Shares {
         // With headers, objects have 136, 56 and 4,016 bytes.
         long large = bytes * 7 / 10 / 136, medium = bytes * 2 / 10 / 56, arrays = bytes / 10 / (ARRAY + 16);
         ends = args.length == 1;
-        if (!ends)
-            new Thread(Shares::read, "reader").start();
+        if (!ends) {
+            System.out.println("ready");
+            Await.atEndOfInput(() -> ends = true);
+        }
         do {
             KEPT.clear();
             for (int round = 0; round < 100; round++) {
@@ -46,16 +47,6 @@ final class Shares {
         synchronized (KEPT) {
             KEPT.wait(1);
         }
-    }
-
-    static void read() {
-        System.out.println("ready");
-        try {
-            Await.endOfInput();
-        } catch (IOException e) {
-            System.out.println(e);
-        }
-        ends = true;
     }
 
     private static void expect(String site, int size, long count) {

@@ -171,17 +171,8 @@ final class Suspend {
     }
 
     /** Loads one class and waits in it until it may continue. */
-    private static final class Loader extends ClassLoader {
+    private static final class Loader extends ClassFile.Loader {
         volatile boolean isLoading, mayGoOn;
-
-        Loader() {
-            super(Suspend.class.getClassLoader());
-        }
-
-        Class<?> define(Class<?> type) {
-            byte[] file = ClassFile.of(type.getName());
-            return defineClass(type.getName(), file, 0, file.length);
-        }
 
         @Override
         protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
@@ -198,7 +189,7 @@ final class Suspend {
     /** Asks for a class that a suspended thread is just linking. */
     private static void linking() throws InterruptedException {
         Loader loader = new Loader();
-        Class<?> made = loader.define(Made.class);
+        Class<?> made = loader.define(ClassFile.of(Made.class.getName()));
         Thread linker = Await.start("linker", () -> Class.forName(made.getName(), true, loader));
         Await.until("the linker to load", () -> loader.isLoading);
         Agent.call("suspend linker");

@@ -126,7 +126,7 @@ final class Unload {
                 if (i % 2 == 0) {
                     loader.define(victim);
                 } else {
-                    new ClassFile.Loader(null).define(orphan);
+                    new ClassFile.Loader((ClassLoader) null).define(orphan);
                 }
             } catch (LinkageError e) {
                 failed++;

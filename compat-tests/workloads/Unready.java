@@ -15,21 +15,18 @@ final class Unready {
 
     static final class Child extends Parent {}
 
-    private static final class Loader extends ClassLoader {
+    private static final class Loader extends ClassFile.Loader {
+        Loader() {
+            super("Unready$Made", "Unready$Parent", "Unready$Child");
+        }
+
         @Override
-        protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-            synchronized (this) {
-                Class<?> known = findLoadedClass(name);
-                if (known != null || !name.matches("Unready\\$(Made|Parent|Child)")) {
-                    return known != null ? known : super.loadClass(name, resolve);
-                }
-                byte[] file = ClassFile.of(name);
-                Class<?> type = defineClass(name, file, 0, file.length);
-                if (type.getName().equals("Unready$Parent")) {
-                    use(type);
-                }
-                return type;
+        Class<?> loadOwn(String name) throws ClassNotFoundException {
+            Class<?> type = super.loadOwn(name);
+            if (type.getName().equals("Unready$Parent")) {
+                use(type);
             }
+            return type;
         }
     }
 

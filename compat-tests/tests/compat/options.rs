@@ -72,7 +72,7 @@ fn a_known_agent_gets_what_it_needs(vm: &Vm<'_>) -> Result<(), String> {
     let slept = |options: &str, settings: &str| -> Result<i64, String> {
         let java = vm.java("CpuTime")?.shim(&format!("{}:{options}", text(&agent)?))?;
         let java = java.property("agent.path", text(&agent)?).settings(settings);
-        java.run()?.expects.find("expect", "what", "sleeping")?.int("ms")
+        java.run()?.expects.one("expect")?.int("slept")
     };
     let known = slept("cpu=times,monitor=y", "")?;
     ensure!(known >= 199, "sleep took {known} ms");
