@@ -5,7 +5,6 @@
  *
  * Options: interval=1    milliseconds between two ticks
  *          depth=16      frames of a stack that are kept
- *          looks=1       how often each trace is taken, so that threads stay suspended for longer
  *          top=10        stacks that are written, those seen most often first
  *          out=samples.txt
  */
@@ -34,7 +33,7 @@ enum { BUCKETS = 1 << 14 };
 static Stack *stacks[BUCKETS];
 static Thread *threads;
 static int num_threads, room_for_threads;
-static int interval, max_depth, looks;
+static int interval, max_depth;
 static long ticks, samples, num_stacks, unresolved;
 static long long began;
 static volatile int done;
@@ -108,7 +107,7 @@ static void count(const JVMPI_CallTrace *trace)
 /* From the first thread suspended to the last resumed nothing is allocated or printed. */
 static void tick(JNIEnv *self)
 {
-    int i, look;
+    int i;
 
     for (i = 0; i < num_threads; i++) {
         JNIEnv *env = threads[i].trace.env_id;
@@ -121,8 +120,7 @@ static void tick(JNIEnv *self)
     }
     for (i = 0; i < num_threads; i++)
         if (threads[i].suspended && jvmpi->ThreadHasRun(threads[i].trace.env_id))
-            for (look = 0; look < looks; look++)
-                jvmpi->GetCallTrace(&threads[i].trace, max_depth);
+            jvmpi->GetCallTrace(&threads[i].trace, max_depth);
     for (i = 0; i < num_threads; i++)
         if (threads[i].suspended) {
             jvmpi->ResumeThread(threads[i].trace.env_id);
@@ -242,9 +240,8 @@ JNIEXPORT jint JNICALL JVM_OnLoad(JavaVM *vm, char *options, void *reserved)
     agent_options = options != NULL ? strdup(options) : "";
     interval = atoi(option("interval", "1"));
     max_depth = atoi(option("depth", "16"));
-    looks = atoi(option("looks", "1"));
-    if (interval < 1 || max_depth < 1 || looks < 1) {
-        fprintf(stderr, "sampler: interval, depth and looks are at least 1\n");
+    if (interval < 1 || max_depth < 1) {
+        fprintf(stderr, "sampler: interval and depth are at least 1\n");
         return JNI_ERR;
     }
     if ((*vm)->GetEnv(vm, (void **)&jvmpi, JVMPI_VERSION_1) != JNI_OK)

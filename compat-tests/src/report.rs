@@ -74,20 +74,11 @@ fn only<'a>(what: &str, mut lines: impl Iterator<Item = &'a Line>) -> Result<&'a
 }
 
 impl Line {
-    fn field(&self, key: &str) -> Result<Option<&str>, String> {
+    /// Returns the value as text, if it is not NULL.
+    pub fn text(&self, key: &str) -> Result<&str, String> {
         let field = self.fields.iter().find(|(name, _)| name == key);
         let (_, value) = field.ok_or_else(|| format!("no {key}= in `{self}`"))?;
-        Ok(value.as_deref())
-    }
-
-    /// Returns the value as text.
-    pub fn text(&self, key: &str) -> Result<&str, String> {
-        self.field(key)?.ok_or_else(|| format!("{key} is NULL in `{self}`"))
-    }
-
-    /// Returns true if the value is NULL.
-    pub fn is_null(&self, key: &str) -> Result<bool, String> {
-        Ok(self.field(key)?.is_none())
+        value.as_deref().ok_or_else(|| format!("{key} is NULL in `{self}`"))
     }
 
     /// Returns the value as a decimal number.
@@ -184,7 +175,7 @@ mod tests {
                 .unwrap();
         assert_eq!(line.word, "class_load");
         assert_eq!(line.text("name").unwrap(), "a \"b\" \\ é\n");
-        assert!(line.is_null("source").unwrap());
+        assert!(line.text("source").unwrap_err().contains("NULL"));
         assert_eq!(line.int("lines").unwrap(), -1);
         assert_eq!(line.id("id").unwrap(), 31);
         assert!(line.text("other").unwrap_err().contains("no other="));
@@ -194,7 +185,7 @@ mod tests {
     #[test]
     fn null_differs_from_the_quoted_word() {
         let line: Line = r#"thread name="NULL" group="""#.parse().unwrap();
-        assert!(!line.is_null("name").unwrap());
+        assert_eq!(line.text("name").unwrap(), "NULL");
         assert_eq!(line.text("group").unwrap(), "");
     }
 

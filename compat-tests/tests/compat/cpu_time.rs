@@ -31,34 +31,26 @@ struct Recorded {
     stacks: Vec<(String, u64)>,
 }
 
-fn record(vm: &Vm<'_>, kind: &str, count: u32, more: &[&str]) -> Result<Recorded, String> {
-    record_for(vm, kind, count, 1_500, more)
-}
-
-fn record_for(
+/// Records the program in this mode with so many threads, which compute for this many milliseconds.
+fn record(
     vm: &Vm<'_>,
-    kind: &str,
-    count: u32,
-    millis: u32,
-    more: &[&str],
+    (kind, count, millis): (&str, u32, u32),
+    options: &[&str],
 ) -> Result<Recorded, String> {
-    record_behind(vm, kind, count, millis, &[more, &["--"]].concat())
+    record_behind(vm, (kind, count, millis), &[options, &["--"]].concat())
 }
 
 /// The same with all options, `--`, and commands in front of the program.
 fn record_behind(
     vm: &Vm<'_>,
-    kind: &str,
-    count: u32,
-    millis: u32,
-    more: &[&str],
+    (kind, count, millis): (&str, u32, u32),
+    options: &[&str],
 ) -> Result<Recorded, String> {
     let file = vm.file(&format!("{kind}.collapsed"));
     let interval = format!("{INTERVAL}");
     let record = ["record", "--cpu", "--interval", &interval, "-o", text(&file)?];
-    let java = vm.java("CpuShares")?.argument(kind);
-    let java = java.argument(&count.to_string()).argument(&millis.to_string());
-    let outcome = java.behind_jvmpi(&[&record[..], more].concat())?.run()?;
+    let java = vm.java("CpuShares")?.arguments([kind, &count.to_string(), &millis.to_string()]);
+    let outcome = java.behind_jvmpi(&[&record[..], options].concat())?.run()?;
     Ok(Recorded { outcome, stacks: stacks(&file)? })
 }
 
@@ -109,23 +101,23 @@ impl Recorded {
 /// Some wait for sockets and others sleep, beside a thread that computes.
 fn waiting_threads_have_the_time_that_they_use(vm: &Vm<'_>) -> Result<(), String> {
     let (readers, sleepers) = (("first", "CpuShares.reader"), ("third", "CpuShares.sleeper"));
-    record(vm, "waiting", 10, &[])?.shows(&[readers, sleepers, BURN])
+    record(vm, ("waiting", 10, 1_500), &[])?.shows(&[readers, sleepers, BURN])
 }
 
 /// Each thread uses less than the kernel's clock tick may take.
 fn short_threads_have_the_time_that_they_use(vm: &Vm<'_>) -> Result<(), String> {
-    record_for(vm, "short", 100, 5, &[])?
+    record(vm, ("short", 100, 5), &[])?
         .shows(&[("first", "CpuShares.inShort"), ("second", "CpuShares.inLong")])
 }
 
 /// Their threads wait for sockets most of the time.
 fn server_and_clients_have_the_time_that_they_use(vm: &Vm<'_>) -> Result<(), String> {
-    let recorded = record_for(vm, "server", 6, 120, &[])?;
+    let recorded = record(vm, ("server", 6, 120), &[])?;
     recorded.shows(&[("first", "CpuShares.worker"), ("second", "CpuShares.client")])
 }
 
 fn parked_threads_cost_nothing(vm: &Vm<'_>) -> Result<(), String> {
-    let recorded = record(vm, "parked", 1_000, &[])?;
+    let recorded = record(vm, ("parked", 1_000, 1_500), &[])?;
     recorded.shows(&[BURN])?;
     let seconds = recorded.measured("ms")? / 1_000.0;
     let waits = recorded.measured("waits")? / seconds;
@@ -139,7 +131,7 @@ fn parked_threads_cost_nothing(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn collector_and_compiler_are_named(vm: &Vm<'_>) -> Result<(), String> {
-    let recorded = record(vm, "garbage", 2, &[])?;
+    let recorded = record(vm, ("garbage", 2, 1_500), &[])?;
     recorded.shows(&[("first", "CpuShares.garbage"), BURN])?;
     for name in ["[GC]", "[JIT compiler]", "[VM]"] {
         let is_named = recorded.millis(name) > 0.0;
@@ -149,9 +141,9 @@ fn collector_and_compiler_are_named(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn cut_stacks_say_so(vm: &Vm<'_>) -> Result<(), String> {
-    let whole = record_for(vm, "deep", 300, 200, &[])?;
+    let whole = record(vm, ("deep", 300, 200), &[])?;
     equal("truncated", whole.millis("[truncated]"), 0.0)?;
-    let cut = record_for(vm, "deep", 300, 200, &["--depth", "8"])?;
+    let cut = record(vm, ("deep", 300, 200), &["--depth", "8"])?;
     let is_cut = |stack: &str| stack.starts_with("[truncated];CpuShares.deep;CpuShares.deep;");
     let samples: u64 = cut.stacks.iter().filter(|(s, _)| is_cut(s)).map(|(_, n)| n).sum();
     ensure!(samples > 75, "{:?}", cut.stacks);
@@ -163,10 +155,10 @@ fn cut_stacks_say_so(vm: &Vm<'_>) -> Result<(), String> {
 
 /// With this setting no thread gets a signal, and with this limit the kernel has no timers.
 fn samples_by_clocks_have_the_right_weight(vm: &Vm<'_>) -> Result<(), String> {
-    let by_setting = record(vm, "sleepers", 4, &["--setting", "suspend=jvmti"])?;
+    let by_setting = record(vm, ("sleepers", 4, 1_500), &["--setting", "suspend=jvmti"])?;
     by_setting.shows(&[("first", "CpuShares.sleeper"), BURN])?;
     let limit = ["--", "prlimit", "--sigpending=0"];
-    let by_limit = record_behind(vm, "sleepers", 4, 1_500, &limit)?;
+    let by_limit = record_behind(vm, ("sleepers", 4, 1_500), &limit)?;
     by_limit.shows(&[("first", "CpuShares.sleeper"), BURN])?;
     let lines = by_limit.outcome.stderr.lines();
     let warnings = lines.filter(|line| line.contains("CPU timers are not available")).count();
@@ -178,7 +170,7 @@ fn replaced_clock_functions_have_no_effect_but_errors_are_reported(
 ) -> Result<(), String> {
     let library = format!("LD_PRELOAD={}", text(&build::agent("clocks")?)?);
     let record = |millis, variables: &[&str]| {
-        record_behind(vm, "sleepers", 4, millis, &[&["--", "env", &library], variables].concat())
+        record_behind(vm, ("sleepers", 4, millis), &[&["--", "env", &library], variables].concat())
     };
     let recorded = record(1_500, &[])?;
     recorded.shows(&[])?;

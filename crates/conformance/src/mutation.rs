@@ -3,7 +3,7 @@
 
 use crate::compile::Compiled;
 use crate::header::{self, Kind};
-use crate::manifest::{Manifest, Run};
+use crate::manifest::Manifest;
 use crate::results::State;
 use crate::run::{Implementation, Place, in_parallel, run_one};
 use std::fmt::Write as _;
@@ -74,21 +74,6 @@ fn without(
         }
     }
     Noticed { item: item.to_owned(), by, not_by }
-}
-
-/// Runs with a mutant that removes nothing, and returns the cases that fail. There should be none beyond the known
-/// exceptions.
-pub fn with_nothing_missing(
-    run: &Run,
-    compiled: &Compiled,
-    place: &Place,
-    implementation: &Implementation,
-    mutant: &Path,
-) -> Vec<String> {
-    let between = Some((mutant.to_owned(), "nothing".to_owned()));
-    let implementation = Implementation { between, ..implementation.clone() };
-    let outcomes = run_one(run, compiled, place, &implementation);
-    outcomes.into_iter().filter(|(_, o)| o.state == State::Fail).map(|(id, _)| id).collect()
 }
 
 /// Formats one line per mutation.
