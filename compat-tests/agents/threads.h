@@ -22,25 +22,21 @@ static pthread_mutex_t known_threads_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Keeps the table; to be called for every event. */
 static inline void track_threads(const JVMPI_Event *event)
 {
-    JNIEnv *env = event->event_type == JVMPI_EVENT_THREAD_START
-        ? event->u.thread_start.thread_env_id : event->env_id;
-    int i;
+    int starts = event->event_type == JVMPI_EVENT_THREAD_START;
+    JNIEnv *wanted = starts ? NULL : event->env_id;
+    Thread *thread = known_threads;
 
-    if (event->event_type != JVMPI_EVENT_THREAD_START && event->event_type != JVMPI_EVENT_THREAD_END)
+    if (!starts && event->event_type != JVMPI_EVENT_THREAD_END)
         return;
     pthread_mutex_lock(&known_threads_lock);
-    for (i = 0; i < MAX_THREADS && known_threads[i].env != env; i++)
-        ;
-    if (event->event_type == JVMPI_EVENT_THREAD_END && i < MAX_THREADS)
-        known_threads[i].env = NULL;
-    if (event->event_type == JVMPI_EVENT_THREAD_START) {
-        for (i = 0; i < MAX_THREADS - 1 && known_threads[i].env != NULL; i++)
-            ;
-        known_threads[i].env = env;
-        known_threads[i].id = event->u.thread_start.thread_id;
-        strncpy(known_threads[i].name, event->u.thread_start.thread_name,
-                sizeof known_threads[i].name - 1);
-    }
+    while (thread < known_threads + MAX_THREADS - 1 && thread->env != wanted)
+        thread++;
+    if (starts) {
+        thread->env = event->u.thread_start.thread_env_id;
+        thread->id = event->u.thread_start.thread_id;
+        strncpy(thread->name, event->u.thread_start.thread_name, sizeof thread->name - 1);
+    } else if (thread->env == wanted)
+        thread->env = NULL;
     pthread_mutex_unlock(&known_threads_lock);
 }
 

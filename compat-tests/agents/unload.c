@@ -3,29 +3,14 @@
  * knows the methods from call traces only. With mode=called it counts the calls of Victim.step and Second.leap.
  */
 #include "call.h"
+#include "map.h"
 #include "methods.h"
 
-enum { VICTIMS = 1024 };
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static jobjectID victims[VICTIMS];
-static int loaded;
+static Map victims; /* with themselves as values */
 static volatile int unloaded;
 /* Entries less exits, too. */
 static volatile int steps, leaps, open_calls;
-
-/* The CLASS_UNLOAD of a victim undefines its ID. */
-static void forget(jobjectID id)
-{
-    int i;
-
-    for (i = 0; i < loaded; i++)
-        if (victims[i] == id) {
-            victims[i] = NULL;
-            unloaded++;
-            return;
-        }
-}
 
 static int is_called(const JVMPI_Event *e, const char *name)
 {
@@ -40,12 +25,12 @@ static void notify(JVMPI_Event *e)
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
         learn_methods(e);
-        if ((strstr(e->u.class_load.class_name, "Victim") != NULL || strstr(e->u.class_load.class_name, "Second") != NULL)
-            && loaded < VICTIMS)
-            victims[loaded++] = e->u.class_load.class_id;
+        if (strstr(e->u.class_load.class_name, "Victim") != NULL || strstr(e->u.class_load.class_name, "Second") != NULL)
+            map_put(&victims, e->u.class_load.class_id, e->u.class_load.class_id);
         break;
     case JVMPI_EVENT_CLASS_UNLOAD:
-        forget(e->u.class_unload.class_id);
+        /* It undefines the ID. */
+        unloaded += map_remove(&victims, e->u.class_unload.class_id) != NULL;
         break;
     case JVMPI_EVENT_METHOD_ENTRY:
         steps += is_called(e, "Unload$Victim.step");

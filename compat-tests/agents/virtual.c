@@ -6,28 +6,25 @@
  *          prefix=NAME    counts the entries of the methods of the classes with this prefix
  *          traces=1       takes a call trace with each of these entries
  * Commands: "trace" reports that of the calling thread, by the event's name of it; "jni" returns true if a
- * call by the environment that events name has come through; "id", "live" threads, "cpu" time; "suspend",
+ * call by the environment that events name has come through; "cpu" time; "suspend",
  * "resume", "status" and "stack" of the thread with this name.
  */
 #include <stdatomic.h>
 
 #include "call.h"
 #include "methods.h"
+#include "threads.h"
 
 /* IsVirtualThread's place in the table, since JNI 21. */
 enum { SOME = 16, IS_VIRTUAL = 234 };
 
-typedef struct Known {
-    struct Known *next, *before;
+typedef struct {
     JNIEnv *env;
     jobjectID id;
     int is_virtual, depth, room;
     jmethodID *stack, some[SOME];
-    char name[32];
 } Known;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Known *all_known;
 static const char *prefix;
 static int traces;
 static atomic_long starts, ends, live, entries, exits, counted, not_nested, unknown, left_open, not_fresh, misplaced;
@@ -56,13 +53,6 @@ static void started(const JVMPI_Event *e)
     k->stack = k->some;
     k->room = SOME;
     k->is_virtual = strcmp(e->u.thread_start.group_name, "VirtualThreads") == 0;
-    strncpy(k->name, e->u.thread_start.thread_name, sizeof k->name - 1);
-    pthread_mutex_lock(&lock);
-    k->next = all_known;
-    if (all_known != NULL)
-        all_known->before = k;
-    all_known = k;
-    pthread_mutex_unlock(&lock);
     jvmpi->SetThreadLocalStorage(env, k);
     if (!k->is_virtual)
         return;
@@ -82,14 +72,6 @@ static void ended(const JVMPI_Event *e)
         live--;
         left_open += k->depth != 0;
     }
-    pthread_mutex_lock(&lock);
-    if (k->before != NULL)
-        k->before->next = k->next;
-    else
-        all_known = k->next;
-    if (k->next != NULL)
-        k->next->before = k->before;
-    pthread_mutex_unlock(&lock);
     if (k->stack != k->some)
         free(k->stack);
     free(k);
@@ -138,11 +120,12 @@ static void leave(const JVMPI_Event *e)
     if (k->depth > 0 && k->stack[k->depth - 1] == e->u.method.method_id)
         k->depth--;
     else if (not_nested++ < 10)
-        report("not_nested thread=%s depth=%d", q(k->name), k->depth);
+        report("not_nested thread=%s depth=%d", q(thread_of(k->env).name), k->depth);
 }
 
 static void notify(JVMPI_Event *e)
 {
+    track_threads(e);
     switch (e->event_type) {
     case JVMPI_EVENT_THREAD_START:
         started(e);
@@ -180,28 +163,17 @@ static void frames_of(const char *what, JNIEnv *env)
     report_frames(what, &trace);
 }
 
-static JNIEnv *env_of(const char *name)
-{
-    Known *k;
-
-    pthread_mutex_lock(&lock);
-    for (k = all_known; k != NULL && strcmp(k->name, name) != 0; k = k->next)
-        ;
-    pthread_mutex_unlock(&lock);
-    return k != NULL ? k->env : NULL;
-}
-
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     const char *name = strchr(what, ' ') != NULL ? strchr(what, ' ') + 1 : "";
     Known *k = jvmpi->GetThreadLocalStorage(env);
+    JNIEnv *named;
 
-    if (strcmp(what, "live") == 0)
-        return live;
     if (strcmp(what, "cpu") == 0)
         return jvmpi->GetCurrentThreadCpuTime();
     if (k == NULL)
         return -1;
+    named = thread_named(name).env;
     if (strcmp(what, "trace") == 0)
         frames_of(what, k->env);
     if (strcmp(what, "jni") == 0) {
@@ -220,13 +192,13 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         CHECK("its ID", jvmpi->GetThreadObject(k->env) == k->id);
     }
     if (strncmp(what, "suspend ", 8) == 0)
-        return jvmpi->SuspendThread(env_of(name)), 0;
+        return jvmpi->SuspendThread(named), 0;
     if (strncmp(what, "resume ", 7) == 0)
-        return jvmpi->ResumeThread(env_of(name)), 0;
+        return jvmpi->ResumeThread(named), 0;
     if (strncmp(what, "status ", 7) == 0)
-        return jvmpi->GetThreadStatus(env_of(name));
+        return jvmpi->GetThreadStatus(named);
     if (strncmp(what, "stack ", 6) == 0)
-        frames_of(name, env_of(name));
+        frames_of(name, named);
     return 0;
 }
 
