@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::machine::Machine;
+use crate::tool::run;
 use crate::{cargo, jdk, machine_dir, target_dir, text, workspace_root};
 
 /// The Java release of the workloads in `workloads/`; those in `workloads/21/` use release 21.
@@ -270,14 +271,4 @@ fn make(
     fs::rename(&temporary, output).map_err(error)?;
     fs::write(&stamp_file, stamp).map_err(error)?;
     Ok(output.to_owned())
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|e| format!("{program}: {e}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stdout, output.stderr].concat();
-    Err(format!("{program} failed ({}):\n{}", output.status, String::from_utf8_lossy(&said)))
 }

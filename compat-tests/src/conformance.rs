@@ -2,6 +2,7 @@
 
 use crate::jdk::{self, Gc};
 use crate::machine::Machine;
+use crate::tool::run;
 use crate::{build, text, workspace_root};
 use jvmpi_conformance::compile::Compiled;
 use jvmpi_conformance::manifest::Manifest;
@@ -95,10 +96,5 @@ pub fn compile_workloads(jar: &Path) -> Result<(), String> {
     let classes = build::java(&sources, &classes, 8, &[])?;
     let mut command = Command::new(jdk.home.join("bin/jar"));
     command.args(["--create", "--no-manifest", "--no-compress", "--date", "2000-01-01T00:00:00Z"]);
-    command.args(["--file", text(jar)?, "-C", &classes, "."]);
-    let output = command.output().map_err(|e| format!("jar: {e}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!("jar failed:\n{}", String::from_utf8_lossy(&output.stderr)))
+    run(command.args(["--file", text(jar)?, "-C", &classes, "."]))
 }

