@@ -36,15 +36,29 @@ static const char *events, *prefix, *when;
 static int counting, pairs, tops;
 static atomic_long all_entries, all_exits, not_on_top, not_nested, unknown, left_open, allocated, misplaced;
 
-/* The methods that the thread has entered and not left. */
-static __thread struct {
+/* The methods that a thread has entered and not left. */
+typedef struct {
     long events;
     int depth;
     jmethodID stack[DEPTH];
     jobjectID receiver;
     unsigned constructors;
     jobjectID constructed[CONSTRUCTED];
-} thread;
+} Own;
+
+/* The data of a thread, in the VM's place for it: a virtual thread takes it to another carrier. */
+static Own *own(JNIEnv *env)
+{
+    Own *thread = jvmpi->GetThreadLocalStorage(env);
+
+    if (thread == NULL) {
+        thread = calloc(1, sizeof *thread);
+        if (thread == NULL)
+            abort();
+        jvmpi->SetThreadLocalStorage(env, thread);
+    }
+    return thread;
+}
 
 static Count *count_of(jmethodID id)
 {
@@ -72,26 +86,26 @@ static Count *count_of(jmethodID id)
  * Returns the number of the thread's last constructors that were entered with the object; 0 for a constructor
  * that is entered itself.
  */
-static int constructors_of(const Method *method, jobjectID object)
+static int constructors_of(Own *thread, const Method *method, jobjectID object)
 {
     int i, n = 0;
 
     if (strstr(method->name, ".<init>") != NULL) {
         if (strncmp(method->name, prefix, strlen(prefix)) == 0)
-            thread.constructed[thread.constructors++ % CONSTRUCTED] = object;
+            thread->constructed[thread->constructors++ % CONSTRUCTED] = object;
         return 0;
     }
     for (i = 0; i < CONSTRUCTED; i++)
-        n += object != NULL && thread.constructed[i] == object;
+        n += object != NULL && thread->constructed[i] == object;
     return n;
 }
 
-static void count(const JVMPI_Event *e, jmethodID id)
+static void count(Own *thread, const JVMPI_Event *e)
 {
     Count *c;
 
     pthread_mutex_lock(&lock);
-    c = count_of(id);
+    c = count_of(e->u.method.method_id);
     if (c != NULL && e->event_type == JVMPI_EVENT_METHOD_ENTRY)
         c->entries++;
     else if (c != NULL && e->event_type == JVMPI_EVENT_METHOD_EXIT)
@@ -99,9 +113,9 @@ static void count(const JVMPI_Event *e, jmethodID id)
     else if (c != NULL) {
         c->entries2++;
         c->receivers += e->u.method_entry2.obj_id != NULL;
-        c->constructors += constructors_of(c->method, e->u.method_entry2.obj_id);
+        c->constructors += constructors_of(thread, c->method, e->u.method_entry2.obj_id);
         if (strcmp(c->method->name, "Calls$Receiver.touch") == 0)
-            thread.receiver = e->u.method_entry2.obj_id;
+            thread->receiver = e->u.method_entry2.obj_id;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -114,34 +128,34 @@ static void check_top(const JVMPI_Event *e)
         report("not_on_top entered=%s top=%s", q(method_name(e->u.method.method_id)), q(method_name(top)));
 }
 
-static void entry(const JVMPI_Event *e)
+static void entry(Own *thread, const JVMPI_Event *e)
 {
     all_entries++;
     if (tops)
         check_top(e);
-    if (thread.depth < DEPTH)
-        thread.stack[thread.depth] = e->u.method.method_id;
-    thread.depth++;
+    if (thread->depth < DEPTH)
+        thread->stack[thread->depth] = e->u.method.method_id;
+    thread->depth++;
 }
 
-static void leave(const JVMPI_Event *e)
+static void leave(Own *thread, const JVMPI_Event *e)
 {
     all_exits++;
     if (!pairs)
         return;
-    thread.depth--;
-    if (thread.depth < 0 || (thread.depth < DEPTH && thread.stack[thread.depth] != e->u.method.method_id)) {
+    thread->depth--;
+    if (thread->depth < 0 || (thread->depth < DEPTH && thread->stack[thread->depth] != e->u.method.method_id)) {
         if (not_nested++ < 10)
             report("not_nested left=%s entered=%s", q(method_name(e->u.method.method_id)),
-                   q(thread.depth >= 0 ? method_name(thread.stack[thread.depth]) : NULL));
-        thread.depth = thread.depth < 0 ? 0 : thread.depth;
+                   q(thread->depth >= 0 ? method_name(thread->stack[thread->depth]) : NULL));
+        thread->depth = thread->depth < 0 ? 0 : thread->depth;
     }
 }
 
 /* The method that allocates is the one on top of the call trace. */
-static void place(const JVMPI_Event *e)
+static void place(const Own *thread, const JVMPI_Event *e)
 {
-    jmethodID entered = thread.depth > 0 && thread.depth <= DEPTH ? thread.stack[thread.depth - 1] : NULL;
+    jmethodID entered = thread->depth > 0 && thread->depth <= DEPTH ? thread->stack[thread->depth - 1] : NULL;
     jmethodID id = top_method(e->env_id);
     const char *top = method_name(id);
 
@@ -177,6 +191,8 @@ static void report_counts(void)
 
 static void notify(JVMPI_Event *e)
 {
+    Own *thread = own(e->env_id);
+
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
         learn_methods(e);
@@ -184,7 +200,9 @@ static void notify(JVMPI_Event *e)
             switch_events(jvmpi->EnableEvent, option("late", events));
         return;
     case JVMPI_EVENT_THREAD_END:
-        left_open += thread.depth;
+        left_open += thread->depth;
+        jvmpi->SetThreadLocalStorage(e->env_id, NULL);
+        free(thread);
         return;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         pthread_mutex_lock(&lock);
@@ -192,20 +210,20 @@ static void notify(JVMPI_Event *e)
         pthread_mutex_unlock(&lock);
         return;
     case JVMPI_EVENT_OBJECT_ALLOC:
-        place(e);
+        place(thread, e);
         return;
     case JVMPI_EVENT_METHOD_ENTRY:
-        entry(e);
+        entry(thread, e);
         break;
     case JVMPI_EVENT_METHOD_EXIT:
-        leave(e);
+        leave(thread, e);
     }
     if (e->env_id != current_env())
         report("wrong_thread type=%d env=%#lx self=%#lx", (int)e->event_type, ID(e->env_id),
                ID(current_env()));
-    thread.events++;
+    thread->events++;
     if (counting)
-        count(e, e->u.method.method_id);
+        count(thread, e);
 }
 
 static jlong called(JNIEnv *env, const char *what, jobject object)
@@ -221,12 +239,13 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
     else if (strcmp(what, "unregister") == 0 && (*env)->UnregisterNatives(env, object) != JNI_OK)
         (*env)->FatalError(env, "the natives stay registered");
     else if (strcmp(what, "depth") == 0)
-        return thread.depth;
+        return own(env)->depth;
     else if (strcmp(what, "memory") == 0)
         return (jlong)memory_in_use();
     else if (strcmp(what, "receiver") == 0)
-        return thread.receiver != NULL && jvmpi->jobject2jobjectID(object) == thread.receiver;
-    return thread.events;
+        return own(env)->receiver != NULL && jvmpi->jobject2jobjectID(object) == own(env)->receiver;
+    /* A program may call before the agent is attached. */
+    return jvmpi != NULL ? own(env)->events : 0;
 }
 
 ON_LOAD(notify)

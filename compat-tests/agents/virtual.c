@@ -3,8 +3,6 @@
  * name it. The agent keeps its data on a thread in thread-local storage.
  *
  * Options: events=1+3     besides THREAD_START and THREAD_END
- *          prefix=NAME    counts the entries of the methods of the classes with this prefix
- *          traces=1       takes a call trace with each of these entries
  * Commands: "trace" reports that of the calling thread, by the event's name of it; "jni" returns true if a
  * call by the environment that events name has come through; "cpu" time; "suspend",
  * "resume", "status" and "stack" of the thread with this name.
@@ -16,18 +14,15 @@
 #include "threads.h"
 
 /* IsVirtualThread's place in the table, since JNI 21. */
-enum { SOME = 16, IS_VIRTUAL = 234 };
+enum { IS_VIRTUAL = 234 };
 
 typedef struct {
     JNIEnv *env;
     jobjectID id;
-    int is_virtual, depth, room;
-    jmethodID *stack, some[SOME];
+    int is_virtual;
 } Known;
 
-static const char *prefix;
-static int traces;
-static atomic_long starts, ends, live, entries, exits, counted, not_nested, unknown, left_open, not_fresh, misplaced;
+static atomic_long starts, ends, live, unknown, not_fresh;
 
 static Known *known(JNIEnv *env)
 {
@@ -50,8 +45,6 @@ static void started(const JVMPI_Event *e)
     not_fresh += jvmpi->GetThreadLocalStorage(env) != NULL;
     k->env = env;
     k->id = e->u.thread_start.thread_id;
-    k->stack = k->some;
-    k->room = SOME;
     k->is_virtual = strcmp(e->u.thread_start.group_name, "VirtualThreads") == 0;
     jvmpi->SetThreadLocalStorage(env, k);
     if (!k->is_virtual)
@@ -70,57 +63,8 @@ static void ended(const JVMPI_Event *e)
     if (k->is_virtual) {
         ends++;
         live--;
-        left_open += k->depth != 0;
     }
-    if (k->stack != k->some)
-        free(k->stack);
     free(k);
-}
-
-static int is_counted(jmethodID id)
-{
-    const char *name = method_name(id);
-
-    return name != NULL && strncmp(name, prefix, strlen(prefix)) == 0;
-}
-
-static void entry(const JVMPI_Event *e)
-{
-    jmethodID id = e->u.method.method_id;
-    Known *k = known(e->env_id);
-
-    if (k == NULL || !k->is_virtual)
-        return;
-    entries++;
-    if (k->depth == k->room) {
-        jmethodID *longer = malloc(2 * sizeof *longer * (size_t)k->room);
-        if (longer == NULL)
-            abort();
-        memcpy(longer, k->stack, sizeof *longer * (size_t)k->room);
-        if (k->stack != k->some)
-            free(k->stack);
-        k->stack = longer;
-        k->room *= 2;
-    }
-    k->stack[k->depth++] = id;
-    if (!is_counted(id))
-        return;
-    counted++;
-    if (traces)
-        misplaced += top_method(e->env_id) != id;
-}
-
-static void leave(const JVMPI_Event *e)
-{
-    Known *k = known(e->env_id);
-
-    if (k == NULL || !k->is_virtual)
-        return;
-    exits++;
-    if (k->depth > 0 && k->stack[k->depth - 1] == e->u.method.method_id)
-        k->depth--;
-    else if (not_nested++ < 10)
-        report("not_nested thread=%s depth=%d", q(thread_of(k->env).name), k->depth);
 }
 
 static void notify(JVMPI_Event *e)
@@ -133,20 +77,12 @@ static void notify(JVMPI_Event *e)
     case JVMPI_EVENT_THREAD_END:
         ended(e);
         break;
-    case JVMPI_EVENT_METHOD_ENTRY:
-        entry(e);
-        break;
-    case JVMPI_EVENT_METHOD_EXIT:
-        leave(e);
-        break;
     case JVMPI_EVENT_CLASS_LOAD:
         learn_methods(e);
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
         report("threads starts=%ld ends=%ld live=%ld not_fresh=%ld unknown=%ld", starts, ends, live,
                not_fresh, unknown);
-        report("calls counted=%ld entries=%ld exits=%ld not_nested=%ld left_open=%ld misplaced=%ld", counted,
-               entries, exits, not_nested, left_open, misplaced);
         break;
     case JVMPI_EVENT_JVM_INIT_DONE:
         break;
@@ -204,8 +140,6 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 
 ON_LOAD(notify)
 {
-    prefix = option("prefix", "-");
-    traces = atoi(option("traces", "0"));
     ENABLE(JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_JVM_SHUT_DOWN);
     switch_events(jvmpi->EnableEvent, option("events", ""));
 }
