@@ -404,16 +404,23 @@ impl Running {
     }
 
     fn wait_for_line(&mut self, file: &str, test: impl Fn(&str) -> bool) -> Result<(), String> {
-        loop {
-            if self.read(file).lines().any(&test) {
-                return Ok(());
-            }
+        let path = self.directory.join(file);
+        self.wait_until(|| Ok(read(&path).lines().any(&test)))
+    }
+
+    /// Waits until this is true. Fails if the program ends, or the time is up, before that.
+    pub fn wait_until(
+        &mut self,
+        mut test: impl FnMut() -> Result<bool, String>,
+    ) -> Result<(), String> {
+        while !test()? {
             if let Some(status) = self.child.try_wait().map_err(|e| e.to_string())? {
                 return Err(self.failed(&format!("ended with {status} too early")));
             }
             self.check_time()?;
             sleep(TICK);
         }
+        Ok(())
     }
 
     /// Returns its process ID.
@@ -500,7 +507,8 @@ impl Running {
         Ok(Usage { processor, memory: u64::try_from(usage.ru_maxrss).unwrap_or(0) })
     }
 
-    fn wait(&mut self) -> Result<ExitStatus, String> {
+    /// Waits until it has ended by itself: its standard input stays open.
+    pub fn wait(&mut self) -> Result<ExitStatus, String> {
         loop {
             if let Some(status) = self.child.try_wait().map_err(|e| e.to_string())? {
                 return Ok(status);

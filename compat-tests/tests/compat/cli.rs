@@ -445,9 +445,8 @@ fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
         let mut java = java.start()?;
         let pid = java.process().to_string();
         let maps = format!("/proc/{pid}/maps");
-        while !fs::read_to_string(&maps).map_err(|e| e.to_string())?.contains("/libjvm.so") {
-            ensure!(!java.has_ended_with_input_open()?, "the program has ended");
-        }
+        let maps = || fs::read_to_string(&maps).map_err(|e| e.to_string());
+        java.wait_until(|| Ok(maps()?.contains("/libjvm.so")))?;
         let arguments = ["record", "-d", "1", "-o", text(&file)?, "--pid", &pid];
         let output = hung::output(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -1100,9 +1099,7 @@ fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), S
         java.wait_for("waits")?;
         shows_nobody_the_secret(java.process())?;
         java.signal(signal)?;
-        while !java.has_ended_with_input_open()? {
-            thread::sleep(TICK);
-        }
+        java.wait()?;
         let outcome = java.finish(status)?;
         let [kept, deep, _] = expected_objects(&outcome)?;
         let counts = dumped_objects(&file.with_file_name("x-heap.hprof"))?;
@@ -1241,9 +1238,7 @@ fn top_starts_a_program_and_ends_it(vm: &Vm<'_>) -> Result<(), String> {
     top.wait_for_text("%  Stacks.wantsIt")?;
     top.signal(libc::SIGINT)?;
     // The program would end by itself at the end of its input.
-    while !top.has_ended_with_input_open()? {
-        thread::sleep(TICK);
-    }
+    top.wait()?;
     let outcome = top.finish(0)?;
     ensure!(
         outcome.stderr.contains("ready") && !outcome.stderr.contains("done"),

@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
 use std::time::Duration;
 
 use compat_tests::machine::Machine;
@@ -104,15 +103,6 @@ pub fn calls_of(profile: &Profile, method: &str) -> Result<i64, String> {
     let is_of = |trace| methods(profile, trace).first() == Some(&name);
     let calls = times.rows.iter().filter(|row| is_of(row.trace)).map(|row| row.calls);
     i64::try_from(calls.sum::<u64>()).map_err(|e| e.to_string())
-}
-
-/// The file is put in its place when a dump is whole; false at the end of the program.
-fn wait_for_file(running: &mut Running, test: impl Fn() -> bool) -> Result<(), String> {
-    while !test() {
-        ensure!(!running.has_ended_with_input_open()?, "the program has ended");
-        sleep(Duration::from_millis(2));
-    }
-    Ok(())
 }
 
 fn call_times(vm: &Vm<'_>) -> Result<(), String> {
@@ -491,9 +481,8 @@ fn a_dump_at_each_signal(vm: &Vm<'_>) -> Result<(), String> {
     running.wait_for("waits")?;
     for dumps in 1..=2 {
         running.signal(libc::SIGQUIT)?;
-        let has_come =
-            || read(&file).is_ok_and(|file| file.profile().heap_dumps().count() == dumps);
-        wait_for_file(&mut running, has_come)?;
+        let count = |file: File| file.profile().heap_dumps().count();
+        running.wait_until(|| Ok(read(&file).is_ok_and(|file| count(file) == dumps)))?;
     }
     let outcome = running.finish(0)?;
     let file = read(&file)?;
@@ -505,7 +494,7 @@ fn a_dump_at_each_signal(vm: &Vm<'_>) -> Result<(), String> {
 fn an_end_before_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "calls wait", "duration.txt", "cpu=times,duration=0.3")?;
     let mut running = java.start()?;
-    wait_for_file(&mut running, || file.exists())?;
+    running.wait_until(|| Ok(file.exists()))?;
     let before = fs::read(&file).map_err(|e| e.to_string())?;
     running.wait_for("waits")?;
     running.finish(0)?;
@@ -528,7 +517,7 @@ fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
         let options = format!("{options},duration=0.1,file={}", text(&file)?);
         let agent = format!("\"{}:{options}\"", text(&build::hprof()?)?);
         running.jcmd(vm.jdk, &["JVMTI.agent_load", text(&build::shim()?)?, &agent])?;
-        wait_for_file(&mut running, || file.exists())?;
+        running.wait_until(|| Ok(file.exists()))?;
         let file = read(&file)?;
         let profile = file.profile();
         let mains = profile.threads.values().filter(|t| profile.names.get(t.name) == "main");
@@ -572,12 +561,12 @@ fn killed_jvm_leaves_the_last_whole_dump(vm: &Vm<'_>) -> Result<(), String> {
         running.wait_for("waits")?;
         if dumps > 0 {
             running.signal(libc::SIGQUIT)?;
-            wait_for_file(&mut running, || file.exists())?;
+            running.wait_until(|| Ok(file.exists()))?;
         }
         if dumping {
             running.signal(libc::SIGQUIT)?;
             let is_read = || read(&file).is_ok_and(|file| file.profile().heap_dumps().count() > 1);
-            wait_for_file(&mut running, || unfinished(&file).is_some() || is_read())?;
+            running.wait_until(|| Ok(unfinished(&file).is_some() || is_read()))?;
         }
         running.signal(libc::SIGKILL)?;
         drop(running);
@@ -635,7 +624,7 @@ fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
     // SAFETY: the descriptor is open.
     let room = unsafe { libc::fcntl(reader.as_raw_fd(), libc::F_SETPIPE_SZ, 1 << 12) };
     running.signal(libc::SIGQUIT)?;
-    wait_for_file(&mut running, || waiting(&reader) >= room)?;
+    running.wait_until(|| Ok(waiting(&reader) >= room))?;
     running.jcmd(vm.jdk, &["JVMTI.data_dump"])?;
     let stderr =
         fs::read_to_string(running.directory().join("stderr")).map_err(|e| e.to_string())?;
@@ -701,18 +690,18 @@ fn connected(vm: &Vm<'_>, work: &str, options: &str) -> Result<(Running, TcpStre
     let java = with_hprof(vm.java("Profiled")?, &format!("net=127.0.0.1:{port},{options}"))?;
     let mut running = java.arguments(work.split(' ')).start()?;
     listener.set_nonblocking(true).map_err(|e| e.to_string())?;
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) => {
-                stream.set_nonblocking(false).map_err(|e| e.to_string())?;
-                return Ok((running, stream));
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Err(error.to_string()),
+    let mut front_end = None;
+    running.wait_until(|| match listener.accept() {
+        Ok((stream, _)) => {
+            front_end = Some(stream);
+            Ok(true)
         }
-        ensure!(!running.has_ended_with_input_open()?, "it does not connect");
-        sleep(Duration::from_millis(2));
-    }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error.to_string()),
+    })?;
+    let stream = front_end.ok_or("no front end")?;
+    stream.set_nonblocking(false).map_err(|e| e.to_string())?;
+    Ok((running, stream))
 }
 
 /// A front end gets all data and ends the profiling, and the program continues.
@@ -798,9 +787,7 @@ fn a_front_end_that_ends_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "wait calls", "cpu=samples")?;
     running.wait_for("waits")?;
     Command::Exit.write(&mut stream, 1).map_err(|e| e.to_string())?;
-    while !running.has_ended_with_input_open()? {
-        sleep(Duration::from_millis(2));
-    }
+    running.wait()?;
     let outcome = running.finish(0)?;
     ensure!(!outcome.stdout.contains("done"), "{}", outcome.stdout);
     let line = "HPROF ERROR: the front end ends the program";

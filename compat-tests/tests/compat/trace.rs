@@ -220,14 +220,9 @@ fn a_program_that_is_killed(vm: &Vm<'_>) -> Result<(), String> {
     let mut running = launch.start()?;
     running.wait_for_report("jvm_init_done")?;
     // The threads' buffers go to the file gradually.
-    loop {
-        if stats(vm, &trace)?.contains(" JVM_INIT_DONE\n") {
-            break;
-        }
-        ensure!(!running.has_ended_with_input_open()?, "the program has ended");
-    }
+    running.wait_until(|| Ok(stats(vm, &trace)?.contains(" JVM_INIT_DONE\n")))?;
     running.signal(libc::SIGKILL)?;
-    while !running.has_ended_with_input_open()? {}
+    running.wait()?;
     let stats = stats(vm, &trace)?;
     ensure!(stats.contains("without the end of the process"), "{stats}");
     replayed(vm, &trace, "events", "events=46")?.one("jvm_init_done").map(drop)
