@@ -360,9 +360,7 @@ final class Calls {
 
     public static void main(String[] arguments) throws Exception {
         switch (arguments[0]) {
-            case "alone":
-                rounds(10);
-                break;
+            case "alone": rounds(10); break;
             case "rounds":
                 rounds(300);
                 // The constructor of the superclass throws: the other one is not left regularly.
@@ -386,17 +384,10 @@ final class Calls {
                 }));
                 LOOKUP.calls = 200;
                 break;
-            case "moved":
-                moved();
-                break;
-            case "rewritten":
-                rewritten();
-                break;
-            case "behind":
-                behind();
-                break;
-            default:
-                throw new IllegalArgumentException(arguments[0]);
+            case "moved": moved(); break;
+            case "rewritten": rewritten(); break;
+            case "behind": behind(); break;
+            default: throw new IllegalArgumentException(arguments[0]);
         }
         expect();
         System.out.println("done");

@@ -285,33 +285,18 @@ final class Profiled {
         for (String argument : arguments) {
             String[] words = argument.split("-");
             switch (words[0]) {
-                case "calls":
-                    calls();
-                    break;
-                case "objects":
-                    objects();
-                    break;
-                case "brief":
-                    brief();
-                    break;
-                case "exhaust":
-                    exhaust();
-                    break;
-                case "contention":
-                    contention();
-                    break;
-                case "locks":
-                    locks();
-                    break;
-                case "compute":
-                    compute(Integer.parseInt(words[1]), Long.parseLong(words[2]));
-                    break;
+                case "calls": calls(); break;
+                case "objects": objects(); break;
+                case "brief": brief(); break;
+                case "exhaust": exhaust(); break;
+                case "contention": contention(); break;
+                case "locks": locks(); break;
+                case "compute": compute(Integer.parseInt(words[1]), Long.parseLong(words[2])); break;
                 case "wait":
                     System.out.println("waits");
                     Await.endOfInput();
                     break;
-                default:
-                    throw new IllegalArgumentException(argument);
+                default: throw new IllegalArgumentException(argument);
             }
         }
         System.out.println("done");
