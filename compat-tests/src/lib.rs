@@ -78,6 +78,12 @@ pub fn machine_dir() -> PathBuf {
     target_dir().join(std::env::var_os("CARGO_BUILD_TARGET").unwrap_or_default())
 }
 
+/// Returns the text of a file.
+pub fn contents(path: impl AsRef<Path>) -> Result<String, String> {
+    let path = path.as_ref();
+    std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
 /// Returns the path as text.
 pub fn text(path: &Path) -> Result<&str, String> {
     path.to_str().ok_or_else(|| format!("{} is not UTF-8", path.display()))

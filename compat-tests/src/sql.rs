@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{jdk, python, text, workspace_root};
+use crate::{contents, jdk, python, text, workspace_root};
 
 /// The page with the queries.
 const PAGE: &str = "docs/howto/many-machines.md";
@@ -105,8 +105,7 @@ pub fn queries() -> Result<Vec<String>, String> {
 
 /// Returns the code blocks of the page in this language.
 fn blocks(language: &str) -> Result<Vec<String>, String> {
-    let page = workspace_root().join(PAGE);
-    let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let page = contents(workspace_root().join(PAGE))?;
     let begin = format!("```{language}\n");
     let blocks = page.split(&begin).skip(1);
     Ok(blocks.filter_map(|rest| rest.split("```").next()).map(String::from).collect())

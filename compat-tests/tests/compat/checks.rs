@@ -107,7 +107,7 @@ fn first_broken_rule_aborts(vm: &Vm<'_>) -> Result<(), String> {
     let report = java.directory().join("report");
     let why = abort(java)?;
     ensure!(why.contains("[jvmpi] check: suspend/self: "), "{why}");
-    let report = std::fs::read_to_string(report).map_err(|error| error.to_string())?;
+    let report = contents(report)?;
     let requested = 33 | 0x1000_0000;
     equal("report", report, format!("event type={requested}\nrequested result=0\n"))
 }

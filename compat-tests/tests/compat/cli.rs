@@ -242,7 +242,7 @@ fn record_joins_calls_that_took_hardly_any_time(vm: &Vm<'_>) -> Result<(), Strin
     ensure!(summary(&outcome, &file)?.ends_with(" cpu-time"), "{}", outcome.stderr);
     equal("lines of standard error", outcome.stderr.lines().count(), 1)?;
     read(&file)?;
-    let written = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    let written = contents(&file)?;
     equal("traces for small stacks", written.matches(SMALL).count(), 1)
 }
 
@@ -255,7 +255,7 @@ fn recorded_states(vm: &Vm<'_>, options: &[&str], measure: &str) -> Result<Strin
     let arguments = [&["record"], options, &["-o", text(&file)?, "--"]].concat();
     let outcome = vm.java("WallStates")?.argument("2000").behind_jvmpi(&arguments)?.run()?;
     ensure!(summary(&outcome, &file)?.ends_with(measure), "{}", outcome.stderr);
-    fs::read_to_string(&file).map_err(|e| e.to_string())
+    contents(&file)
 }
 
 /// The program sleeps, which takes no CPU time.
@@ -393,7 +393,7 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
 /// Returns the number of sockets under this path: the listening one, and connections not accepted yet. The system does
 /// not notice that a JVM renames its socket.
 fn connections(path: &str) -> Result<usize, String> {
-    let sockets = fs::read_to_string("/proc/net/unix").map_err(|e| e.to_string())?;
+    let sockets = contents("/proc/net/unix")?;
     let paths = sockets.lines().filter_map(|line| line.split_whitespace().last());
     Ok(paths.filter(|there| there.strip_suffix(".tmp").unwrap_or(there) == path).count())
 }
@@ -402,7 +402,7 @@ fn connections(path: &str) -> Result<usize, String> {
 fn stop(java: &Running) -> Result<(), String> {
     java.signal(libc::SIGSTOP)?;
     let path = format!("/proc/{}/stat", java.process());
-    while !fs::read_to_string(&path).map_err(|e| e.to_string())?.contains(") T ") {
+    while !contents(&path)?.contains(") T ") {
         thread::sleep(TICK);
     }
     Ok(())
@@ -445,8 +445,7 @@ fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
         let mut java = java.start()?;
         let pid = java.process().to_string();
         let maps = format!("/proc/{pid}/maps");
-        let maps = || fs::read_to_string(&maps).map_err(|e| e.to_string());
-        java.wait_until(|| Ok(maps()?.contains("/libjvm.so")))?;
+        java.wait_until(|| Ok(contents(&maps)?.contains("/libjvm.so")))?;
         let arguments = ["record", "-d", "1", "-o", text(&file)?, "--pid", &pid];
         let output = hung::output(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -512,7 +511,7 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn maps_hprof(pid: &str) -> Result<bool, String> {
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|e| e.to_string())?;
+    let maps = contents(format!("/proc/{pid}/maps"))?;
     Ok(maps.contains("/libhprof.so"))
 }
 
@@ -528,7 +527,7 @@ fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), Str
     let java = vm.java("Profiled")?.arguments(["calls", "objects", "wait"]);
     let mut java = java.behind_jvmpi(&arguments)?.start()?;
     java.wait_for("waits")?;
-    let output = fs::read_to_string(java.directory().join("stdout")).map_err(|e| e.to_string())?;
+    let output = contents(java.directory().join("stdout"))?;
     let pid = output.lines().find_map(|line| line.strip_prefix("pid=")).ok_or("no number")?;
     let pid: libc::pid_t = pid.parse().map_err(|_| pid.to_owned())?;
     let expects = Report::parse_only("expect", &output)?;
@@ -960,7 +959,7 @@ fn dumped_objects(path: &Path) -> Result<[u64; 3], String> {
 
 /// Returns the number of objects of each of [`CLASSES`] in a report.
 fn reported_objects(path: &Path) -> Result<[u64; 3], String> {
-    let page = fs::read_to_string(path).map_err(|e| e.to_string())?;
+    let page = contents(path)?;
     let data = page.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>"));
     let data = data.ok_or("the page has no data")?.0;
     let data: serde_json::Value = serde_json::from_str(data).map_err(|e| e.to_string())?;
@@ -1111,12 +1110,11 @@ fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), S
 }
 
 fn shows_nobody_the_secret(jvmpi: u32) -> Result<(), String> {
-    let read = |path: String| fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"));
-    let java = read(format!("/proc/{jvmpi}/task/{jvmpi}/children"))?;
-    let environment = read(format!("/proc/{}/environ", java.trim()))?;
+    let java = contents(format!("/proc/{jvmpi}/task/{jvmpi}/children"))?;
+    let environment = contents(format!("/proc/{}/environ", java.trim()))?;
     let secret = environment.split('\0').find_map(|entry| entry.strip_prefix("JVMPI_CHANNEL="));
     let (secret, command) =
-        (secret.ok_or("no secret")?, read(format!("/proc/{}/cmdline", java.trim()))?);
+        (secret.ok_or("no secret")?, contents(format!("/proc/{}/cmdline", java.trim()))?);
     let is_hidden = command.contains("channel=127.0.0.1:") && !command.contains(secret);
     ensure!(is_hidden, "{command}");
     Ok(())
@@ -1187,7 +1185,7 @@ fn jvms_are_listed_and_found_by_name(vm: &Vm<'_>) -> Result<(), String> {
     ends(other)?;
     let outcome = java.finish(0)?;
     ensure!(outcome.stderr.contains("[jvmpi]"), "the setting is ignored: {}", outcome.stderr);
-    let stacks = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    let stacks = contents(&file)?;
     ensure!(stacks.contains("Stacks.wantsIt"), "{stacks}");
     Ok(())
 }

@@ -39,8 +39,7 @@ impl Container {
         let mut line = String::new();
         let output = unshare.stdout.as_mut().ok_or("no output")?;
         BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
-        let children = format!("/proc/{0}/task/{0}/children", unshare.id());
-        let children = fs::read_to_string(&children).map_err(|e| format!("{children}: {e}"))?;
+        let children = contents(format!("/proc/{0}/task/{0}/children", unshare.id()))?;
         let jvm = children.trim().parse().map_err(|e| format!("{children:?}: {e}"))?;
         ensure!(line == "ready\n", "the JVM has printed {line:?}");
         Ok(Self { unshare, jvm, root })
@@ -178,7 +177,7 @@ fn a_jvm_in_a_container_is_recorded_from_other_containers(vm: &Vm<'_>) -> Result
         };
         match (container.record(&root, rights, &file)?, refusal) {
             (Ok(()), None) => {
-                let stacks = fs::read_to_string(&seen).map_err(|e| format!("{case}: {e}"))?;
+                let stacks = contents(&seen)?;
                 ensure!(stacks.contains("Wait.main"), "{case}: {stacks}");
             }
             (Err(said), Some(why)) => ensure!(said.contains(why), "{case}: {said}"),

@@ -1,7 +1,5 @@
 //! CPU profiles show CPU time: where it was used, and all of it.
 
-use std::fs;
-
 use crate::prelude::*;
 
 cases![
@@ -55,7 +53,7 @@ fn record_behind(
 }
 
 fn stacks(file: &std::path::Path) -> Result<Vec<(String, u64)>, String> {
-    let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let text = contents(file)?;
     let stack = |line: &str| {
         let (stack, samples) = line.rsplit_once(' ')?;
         Some((stack.to_owned(), samples.parse().ok()?))

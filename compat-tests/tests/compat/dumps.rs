@@ -263,7 +263,7 @@ fn histogram(text: &str) -> BTreeMap<String, i64> {
 /// The dump has as many objects of each class as the VM counts.
 fn totals_agree(vm: &Vm<'_>, heap: &Heap<'_>) -> Result<(), String> {
     let path = vm.file("0").join("jcmd/stdout");
-    let counted = histogram(&fs::read_to_string(&path).map_err(|e| e.to_string())?);
+    let counted = histogram(&contents(&path)?);
     let mut dumped: BTreeMap<String, i64> = BTreeMap::new();
     for record in heap.objects.values() {
         let name = match record {

@@ -2,7 +2,7 @@
 //! its row names, and on no other. So a version that mends it is noticed.
 
 use std::sync::Mutex;
-use std::{fs, thread};
+use std::thread;
 
 use compat_tests::workspace_root;
 
@@ -66,8 +66,7 @@ fn shows(vm: &Vm<'_>, program: &str) -> Result<bool, String> {
 }
 
 fn faults_show_on_the_versions_of_the_page(vm: &Vm<'_>) -> Result<(), String> {
-    let page = workspace_root().join("docs/explanation/hotspot-faults.md");
-    let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let page = contents(workspace_root().join("docs/explanation/hotspot-faults.md"))?;
     let rows = rows(&page);
     ensure!(rows.len() > 5, "the page has {rows:?}");
     let (left, wrong) = (Mutex::new(rows.into_iter()), Mutex::new(Vec::new()));

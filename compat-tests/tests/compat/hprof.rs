@@ -626,8 +626,7 @@ fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
     running.signal(libc::SIGQUIT)?;
     running.wait_until(|| Ok(waiting(&reader) >= room))?;
     running.jcmd(vm.jdk, &["JVMTI.data_dump"])?;
-    let stderr =
-        fs::read_to_string(running.directory().join("stderr")).map_err(|e| e.to_string())?;
+    let stderr = contents(running.directory().join("stderr"))?;
     let refusal = "HPROF ERROR: a dump is already being written; this request is ignored\n";
     ensure!(stderr.ends_with(refusal), "{stderr}");
     let all = std::thread::spawn(move || {

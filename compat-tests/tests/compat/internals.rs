@@ -1,7 +1,6 @@
 //! Removes the internals of docs/explanation/internals.md, one at a time and all together: the program continues, and
 //! one line says what agents miss.
 
-use std::fs;
 use std::time::Duration;
 
 use compat_tests::soak::{End, Expected, Round};
@@ -38,8 +37,7 @@ fn always(feature: u32) -> Vec<&'static str> {
 
 /// Returns the names of the page.
 pub fn names() -> Result<Vec<String>, String> {
-    let page = workspace_root().join("docs/explanation/internals.md");
-    let page = fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+    let page = contents(workspace_root().join("docs/explanation/internals.md"))?;
     let name = |line: &str| Some(line.strip_prefix("| **")?.split_once("**")?.0.to_owned());
     Ok(page.lines().filter_map(name).collect())
 }
@@ -52,8 +50,7 @@ fn without(vm: &Vm<'_>, case: &str, names: &str) -> Result<Vec<String>, String> 
     if let End::Missing(why) = round.run(&case, &mut Expected::default())? {
         return Err(why);
     }
-    let stderr = Vm::new(vm.jdk, vm.gc, &case).file("0/stderr");
-    let stderr = fs::read_to_string(&stderr).map_err(|e| format!("{}: {e}", stderr.display()))?;
+    let stderr = contents(Vm::new(vm.jdk, vm.gc, &case).file("0/stderr"))?;
     let said = stderr.lines().filter_map(|line| Some(line.split_once(": cannot find ")?.1));
     Ok(said.map(|rest| rest.split(": ").next().unwrap_or_default().to_owned()).collect())
 }

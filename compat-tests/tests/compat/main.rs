@@ -60,7 +60,7 @@ mod prelude {
     pub use compat_tests::jdk::Gc;
     pub use compat_tests::report::{Line, Report};
     pub use compat_tests::run::{Launch, Outcome, Running, Vm};
-    pub use compat_tests::{build, text};
+    pub use compat_tests::{build, contents, text};
 
     pub use crate::assert::equal;
     pub(crate) use crate::list::cases;

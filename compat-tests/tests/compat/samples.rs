@@ -110,7 +110,7 @@ fn record_estimates_shares(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = recorded(vm, "2048", &[], &file)?;
     let remark = "; allocations are estimated from a sample per 524288 bytes";
     ensure!(outcome.stderr.trim_end().ends_with(remark), "{}", outcome.stderr);
-    let written = std::fs::read_to_string(&file).map_err(|e| e.to_string())?;
+    let written = contents(&file)?;
     ensure!(written.contains("in every 524288 allocated bytes"), "the file names no interval");
     shares_are_near(&outcome, &file)
 }

@@ -1,7 +1,6 @@
 //! A whole profiler, made as they were: `agents/sampler.c`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use compat_tests::jdk;
 
@@ -27,7 +26,7 @@ fn sampler(vm: &Vm<'_>, java: Launch) -> Result<Launch, String> {
 
 fn finds_them(vm: &Vm<'_>) -> Result<(), String> {
     let report = vm.file("samples.txt");
-    let profile = fs::read_to_string(&report).map_err(|e| e.to_string())?;
+    let profile = contents(&report)?;
     ensure!(value(&profile, "samples ")? > 0, "{profile}");
     equal("unresolved frames", value(&profile, "unresolved frames ")?, 0)?;
     let (_, stacks) = profile.split_once("count\n").ok_or("no stacks")?;
@@ -67,7 +66,7 @@ fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
         equal("output", java.run()?.stdout.as_str(), "crowded\n")?;
         let mut total = 0;
         for number in 0..samplers {
-            let profile = fs::read_to_string(report(number)).map_err(|e| e.to_string())?;
+            let profile = contents(report(number))?;
             let took = value(&profile, "samples ").map_err(|e| format!("{settings}: {e}"))?;
             total += took;
         }
@@ -83,7 +82,7 @@ fn threads_inside_malloc_are_not_stopped(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = sampler(vm, java)?.run()?;
     equal("steps", outcome.expects.one("expect")?.int("steps")?, 4 * 400_000)?;
     let report = vm.file("samples.txt");
-    let profile = fs::read_to_string(&report).map_err(|e| e.to_string())?;
+    let profile = contents(&report)?;
     ensure!(value(&profile, "samples ")? > 0, "{profile}");
     Ok(())
 }
@@ -153,7 +152,7 @@ fn all_stacks(vm: &Vm<'_>, java: Launch) -> Result<String, String> {
     let options = format!("interval=1,depth=12,top=1000000,out={}", text(&report)?);
     let outcome = java.agent("sampler", &options)?.run()?;
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;
-    fs::read_to_string(&report).map_err(|e| e.to_string())
+    contents(&report)
 }
 
 /// The share of samples, in each setting, is that of the time. The stacks are those of the virtual threads, without the

@@ -114,7 +114,7 @@ fn attaching_trusts_nothing_in_a_container(vm: &Vm<'_>) -> Result<(), String> {
     let request = container.file(&format!("tmp/.attach_pid{pid}"));
     symlink(&victim, &request).map_err(error)?;
     container.refuses_to_attach("is not a file of the JVM's user; remove it")?;
-    equal("victim", fs::read_to_string(&victim).map_err(error)?.as_str(), "precious")?;
+    equal("victim", contents(&victim)?.as_str(), "precious")?;
     ensure!(request.is_symlink(), "the link is removed");
     fs::remove_file(&request).map_err(error)?;
 
@@ -129,7 +129,7 @@ fn attaching_trusts_nothing_in_a_container(vm: &Vm<'_>) -> Result<(), String> {
     ensure!(!request.exists(), "a refusal leaves {}", request.display());
 
     container.attach()?;
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(error)?;
+    let maps = contents(format!("/proc/{pid}/maps"))?;
     let loaded = |name: &str| {
         let path = maps
             .lines()
@@ -199,8 +199,7 @@ fn attaching_copies_what_the_user_may_not_read(vm: &Vm<'_>) -> Result<(), String
     java.wait_for("ready")?;
     let container = Container { java, libraries };
     container.attach()?;
-    let maps = format!("/proc/{}/maps", container.java.process());
-    let maps = fs::read_to_string(maps).map_err(error)?;
+    let maps = contents(format!("/proc/{}/maps", container.java.process()))?;
     let copy = maps.lines().find_map(|line| Some(&line[line.find("/tmp/jvmpi-")?..]));
     let copy = Path::new(copy.ok_or("the JVM has loaded no copy")?);
     equal("output", container.java.finish(0)?.stdout.as_str(), "ready\ndone\n")?;

@@ -50,7 +50,7 @@ fn stats(vm: &Vm<'_>, trace: &str) -> Result<String, String> {
 fn replayed(vm: &Vm<'_>, trace: &str, agent: &str, options: &str) -> Result<Report, String> {
     let agent = format!("{}:{options}", text(&build::agent(agent)?)?);
     jvmpi(vm, &["replay", "--quiet", trace, &agent], 0)?;
-    Report::parse(&fs::read_to_string(vm.file("replayed")).map_err(|e| e.to_string())?)
+    Report::parse(&contents(vm.file("replayed"))?)
 }
 
 /// Returns the file for a recording.
@@ -135,10 +135,8 @@ fn every_event_comes_again_and_is_counted(vm: &Vm<'_>) -> Result<(), String> {
     }
     ensure!(stats.lines().any(|line| line.starts_with("vm ") && line.contains("VM")), "{stats}");
     jvmpi(vm, &["replay", "--quiet", &trace, &format!("{}:{events}", text(&agent)?)], 0)?;
-    let read =
-        |path: &Path| fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()));
-    let live = without_addresses(&read(&directory.join("report"))?);
-    let again = without_addresses(&read(&vm.file("replayed"))?);
+    let live = without_addresses(&contents(directory.join("report"))?);
+    let again = without_addresses(&contents(vm.file("replayed"))?);
     ensure!(live.len() > 500, "only {} lines", live.len());
     let different = live.iter().zip(&again).find(|(a, b)| a != b);
     ensure!(different.is_none(), "{different:?}");
@@ -177,7 +175,7 @@ fn samples_are_answered(vm: &Vm<'_>) -> Result<(), String> {
     launch.shim(&format!("{}:{}", text(&agent)?, options("live.txt")?))?.run()?;
     jvmpi(vm, &["replay", &trace, &format!("{}:{}", text(&agent)?, options("again.txt")?)], 0)?;
     let samples = |name: &str| {
-        let profile = fs::read_to_string(vm.file(name)).map_err(|e| format!("{name}: {e}"))?;
+        let profile = contents(vm.file(name))?;
         crate::sampling::value(&profile, "samples ")
     };
     let (live, again) = (samples("live.txt")?, samples("again.txt")?);
