@@ -311,6 +311,13 @@ impl Launch {
         self.start()?.finish(status)
     }
 
+    /// Starts it, and waits until the program says that it is ready.
+    pub fn ready(self) -> Result<Running, String> {
+        let mut running = self.start()?;
+        running.wait_for("ready")?;
+        Ok(running)
+    }
+
     /// Starts it. Standard input stays open until it is finished.
     pub fn start(self) -> Result<Running, String> {
         let error = |e: io::Error| format!("{}: {e}", self.directory.display());

@@ -293,7 +293,7 @@ final class Profiled {
                 case "locks": locks(); break;
                 case "compute": compute(Integer.parseInt(words[1]), Long.parseLong(words[2])); break;
                 case "wait":
-                    System.out.println("waits");
+                    System.out.println("ready");
                     Await.endOfInput();
                     break;
                 default: throw new IllegalArgumentException(argument);

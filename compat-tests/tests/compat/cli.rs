@@ -85,8 +85,7 @@ fn events_agent(vm: &Vm<'_>) -> Result<String, String> {
 fn run_gives_java_the_agent(vm: &Vm<'_>) -> Result<(), String> {
     let agent = events_agent(vm)?;
     let arguments = ["run", "--setting", "names=slash", &agent, "--"];
-    let mut java = vm.java("Wait")?.behind_jvmpi(&arguments)?.start()?;
-    java.wait_for("ready")?;
+    let java = vm.java("Wait")?.behind_jvmpi(&arguments)?.ready()?;
     let executable = fs::read_link(format!("/proc/{}/exe", java.process()));
     let is_java = executable.is_ok_and(|executable| executable == vm.jdk.java());
     ensure!(is_java || Machine::this().emulator().is_some(), "the process runs another program");
@@ -110,7 +109,7 @@ fn run_gives_a_script_the_agent(vm: &Vm<'_>) -> Result<(), String> {
 fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
     let libjvmpi = empty_directory(vm, "upgraded")?.join("libjvmpi.so");
     let agent = text(&build::agent("events")?)?.to_owned();
-    let java = ready(vm, "Wait")?;
+    let java = vm.java("Wait")?.ready()?;
     let pid = java.process().to_string();
     let run = |settings: &[&str], events: &str| {
         let _ = fs::remove_file(&libjvmpi);
@@ -135,7 +134,7 @@ fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn run_prints_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
-    let java = ready(vm, "Wait")?;
+    let java = vm.java("Wait")?.ready()?;
     let pid = java.process().to_string();
     let run = ["run", "--pid", &pid, "no_such_agent"];
     let why = "its standard error says why";
@@ -150,8 +149,7 @@ fn run_prints_why_it_cannot_attach(vm: &Vm<'_>) -> Result<(), String> {
     equal("output", outcome.stdout.as_str(), "ready\ndone\n")?;
     refused(&run, &format!("there is no process {pid}"))?;
 
-    let mut java = vm.java("Wait")?.flag("-XX:+DisableAttachMechanism").start()?;
-    java.wait_for("ready")?;
+    let java = vm.java("Wait")?.flag("-XX:+DisableAttachMechanism").ready()?;
     let run = ["run", "--pid", &java.process().to_string(), "events"];
     refused(&run, "-XX:+DisableAttachMechanism, which forbids")?;
     ends(java)
@@ -177,13 +175,6 @@ fn names_the_owner(pid: &str) -> Result<(), String> {
 
 /// The ID of a user that owns no files.
 const NOBODY: u32 = 65534;
-
-/// Starts a program that waits for the end of its input, and waits until it is ready.
-fn ready(vm: &Vm<'_>, class: &str) -> Result<Running, String> {
-    let mut java = vm.java(class)?.start()?;
-    java.wait_for("ready")?;
-    Ok(java)
-}
 
 /// Lets such a program end, and checks its output.
 fn ends(java: Running) -> Result<(), String> {
@@ -321,7 +312,7 @@ fn record_writes_a_file_for_each_jvm_of_a_script(vm: &Vm<'_>) -> Result<(), Stri
 /// The program continues after the end of the profile.
 fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("attached.txt");
-    let java = ready(vm, "Wait")?;
+    let java = vm.java("Wait")?.ready()?;
     let process = java.process().to_string();
     let record = ["record", "-d", "0.1", "-o", text(&file)?, "--pid", &process];
     // Each round is a separate recording.
@@ -339,7 +330,7 @@ fn record_attaches_for_a_while(vm: &Vm<'_>) -> Result<(), String> {
 fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "never")?;
     let [file, heap, begun] = ["p.txt", "h.hprof", "b.txt"].map(|name| directory.join(name));
-    let java = ready(vm, "Wait")?;
+    let java = vm.java("Wait")?.ready()?;
     let pid = java.process().to_string();
     let record = ["record", "-o", text(&file)?, "--pid", &pid];
     let agent = build::agent("idle")?;
@@ -462,7 +453,7 @@ fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
 /// The JVM can be recorded again. If it is killed, the recording ends with its last snapshot.
 fn record_that_is_killed_leaves_its_last_snapshot(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "killed")?;
-    let java = ready(vm, "Wait")?;
+    let java = vm.java("Wait")?.ready()?;
     let record = |name: &str| {
         let file = directory.join(name);
         let options = ["--wall", "--every", "0.1", "-o", text(&file)?];
@@ -490,7 +481,7 @@ fn record_that_is_killed_leaves_its_last_snapshot(vm: &Vm<'_>) -> Result<(), Str
 /// Meanwhile no other recording can begin.
 fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     let file = empty_directory(vm, "stopped")?.join("stopped.txt");
-    let java = ready(vm, "Wait")?;
+    let java = vm.java("Wait")?.ready()?;
     let pid = java.process().to_string();
     let (record, _guard) = recording(vm, &java, &["--alloc", "--locks", "-o", text(&file)?])?;
     refused(
@@ -525,8 +516,7 @@ fn record_keeps_the_last_snapshot_of_a_killed_jvm(vm: &Vm<'_>) -> Result<(), Str
     arguments.extend(["--cutoff", "0", "--setting", "include=Profiled*"]);
     arguments.extend(["-o", text(&file)?, "--", "sh", "-c", script]);
     let java = vm.java("Profiled")?.arguments(["calls", "objects", "wait"]);
-    let mut java = java.behind_jvmpi(&arguments)?.start()?;
-    java.wait_for("waits")?;
+    let mut java = java.behind_jvmpi(&arguments)?.ready()?;
     let output = contents(java.directory().join("stdout"))?;
     let pid = output.lines().find_map(|line| line.strip_prefix("pid=")).ok_or("no number")?;
     let pid: libc::pid_t = pid.parse().map_err(|_| pid.to_owned())?;
@@ -803,8 +793,7 @@ fn record_admits_a_jvm_while_strangers_hold_connections(vm: &Vm<'_>) -> Result<(
 /// rewrites the loaded classes once at its beginning and once at its end, although it enables and disables two events of
 /// methods. The second recording finds the shim loaded, the first does not.
 fn record_forgets_what_has_ended(vm: &Vm<'_>) -> Result<(), String> {
-    let mut java = vm.java("Passing")?.settings("log=info").start()?;
-    java.wait_for("ready")?;
+    let java = vm.java("Passing")?.settings("log=info").ready()?;
     let pid = java.process().to_string();
     let file = vm.file("passing.txt");
     let mut ended_before: Option<u32> = None;
@@ -862,7 +851,7 @@ fn send(jvmpi: &Child, signal: libc::c_int) {
 }
 
 fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
-    let java = ready(vm, "Busy")?;
+    let java = vm.java("Busy")?.ready()?;
     let pid = java.process();
     let mut top = jvmpi_command(&["top", "--pid", &pid.to_string()])?;
     let (mut top, _guard) = hung::start(&mut top, Some(pid))?;
@@ -993,8 +982,7 @@ fn names_in(directory: &Path) -> Result<Vec<String>, String> {
 /// existing one, and only its owner has access. Nothing else is left in the directory.
 fn heap_dump_has_the_objects_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "heap")?;
-    let mut java = vm.java("Profiled")?.arguments(["objects", "wait"]).start()?;
-    java.wait_for("waits")?;
+    let java = vm.java("Profiled")?.arguments(["objects", "wait"]).ready()?;
     let pid = java.process().to_string();
     let dump = |name: &str, options: &[&str]| {
         let path = directory.join(name);
@@ -1031,7 +1019,7 @@ fn heap_dump_has_the_objects_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
 
 fn heap_prints_why_there_is_no_dump(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "heap")?;
-    let java = ready(vm, "Wait")?;
+    let java = vm.java("Wait")?.ready()?;
     let pid = java.process().to_string();
     let path = directory.join("heap.hprof");
     let heap = ["heap", "--pid", &pid, "-o"];
@@ -1094,8 +1082,7 @@ fn record_dumps_the_heap_of_a_program_that_is_ended(vm: &Vm<'_>) -> Result<(), S
         let file = empty_directory(vm, "ended")?.join("x.collapsed");
         let java = vm.java("Profiled")?.arguments(["objects", "wait"]);
         let mut java =
-            java.behind_jvmpi(&["record", "--heap", "-o", text(&file)?, "--"])?.start()?;
-        java.wait_for("waits")?;
+            java.behind_jvmpi(&["record", "--heap", "-o", text(&file)?, "--"])?.ready()?;
         shows_nobody_the_secret(java.process())?;
         java.signal(signal)?;
         java.wait()?;
@@ -1124,9 +1111,7 @@ fn shows_nobody_the_secret(jvmpi: u32) -> Result<(), String> {
 fn record_dumps_the_heap_of_a_jvm_that_continues(vm: &Vm<'_>) -> Result<(), String> {
     let directory = empty_directory(vm, "attached")?;
     let (dump, page) = (directory.join("x.svg"), directory.join("y.html"));
-    let java = vm.java("Profiled")?.arguments(["objects", "wait"]);
-    let mut java = java.start()?;
-    java.wait_for("waits")?;
+    let java = vm.java("Profiled")?.arguments(["objects", "wait"]).ready()?;
     let pid = java.process().to_string();
     for file in [&dump, &page] {
         let record = ["record", "--heap", "-d", "0.1", "-o", text(file)?, "--pid", &pid];
@@ -1164,7 +1149,7 @@ fn record_reports_a_jvm_that_ends_before_its_heap_dump(vm: &Vm<'_>) -> Result<()
 /// A JVM is found by a part of its main class. A name that fits several is refused, unless it is the whole name of one.
 fn jvms_are_listed_and_found_by_name(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("named.collapsed");
-    let (java, other) = (ready(vm, "Stacks")?, ready(vm, "Wait")?);
+    let (java, other) = (vm.java("Stacks")?.ready()?, vm.java("Wait")?.ready()?);
     let list = jvmpi(None, &["list"])?;
     for (java, class) in [(&java, "Stacks"), (&other, "Wait")] {
         let mut fields = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -1191,7 +1176,7 @@ fn jvms_are_listed_and_found_by_name(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 fn stacks_have_states_monitors_and_cpu_time(vm: &Vm<'_>) -> Result<(), String> {
-    let java = ready(vm, "Stacks")?;
+    let java = vm.java("Stacks")?.ready()?;
     let said = jvmpi(Some(java.process()), &["stacks", &java.process().to_string()])?;
     let thread = |name: &str| {
         let start = format!("\"{name}\"");
@@ -1248,7 +1233,7 @@ fn top_starts_a_program_and_ends_it(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The terminal is that of `script`.
 fn top_on_a_terminal_filters_and_shows_threads(vm: &Vm<'_>) -> Result<(), String> {
-    let java = ready(vm, "Busy")?;
+    let java = vm.java("Busy")?.ready()?;
     let top = format!(
         "stty rows 24 cols 80; exec {} top --every 200ms --pid {}",
         text(&build::command()?)?,

@@ -185,8 +185,7 @@ fn replaced_clock_functions_have_no_effect_but_errors_are_reported(
 /// The threads have never run code of the shim before.
 fn attached_profile_has_the_time_of_threads_from_before(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("attached.collapsed");
-    let mut java = vm.java("Busy")?.start()?;
-    java.wait_for("ready")?;
+    let java = vm.java("Busy")?.ready()?;
     let process = java.process().to_string();
     let record = ["record", "--cpu", "-d", "3", "-o", text(&file)?, "--pid", &process];
     crate::cli::jvmpi(Some(java.process()), &record)?;

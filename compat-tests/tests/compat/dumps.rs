@@ -467,8 +467,7 @@ fn contexts(vm: &Vm<'_>) -> Result<(), String> {
 /// Another agent can have `can_suspend` after the dump.
 fn in_data_dump_request(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("DumpContexts")?.agent("dumps", "")?.argument("read");
-    let mut running = java.start()?;
-    running.wait_for("ready")?;
+    let mut running = java.ready()?;
     running.signal(libc::SIGQUIT)?;
     running.wait_for_report("data_dumped")?;
     let holder = build::agent("holder")?;

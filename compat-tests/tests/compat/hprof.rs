@@ -477,8 +477,7 @@ fn waits_are_no_processor_time(vm: &Vm<'_>) -> Result<(), String> {
 
 fn a_dump_at_each_signal(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "objects wait", "signals.hprof", "heap=all,cutoff=0")?;
-    let mut running = java.start()?;
-    running.wait_for("waits")?;
+    let mut running = java.ready()?;
     for dumps in 1..=2 {
         running.signal(libc::SIGQUIT)?;
         let count = |file: File| file.profile().heap_dumps().count();
@@ -496,7 +495,7 @@ fn an_end_before_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let mut running = java.start()?;
     running.wait_until(|| Ok(file.exists()))?;
     let before = fs::read(&file).map_err(|e| e.to_string())?;
-    running.wait_for("waits")?;
+    running.wait_for("ready")?;
     running.finish(0)?;
     equal("file", fs::read(&file).map_err(|e| e.to_string())? == before, true)?;
     read(&file).map(|_| ())
@@ -508,8 +507,7 @@ fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Profiled")?.shim_alone()?;
     let java =
         if vm.jdk.feature >= 21 { java.flag("-XX:+EnableDynamicAgentLoading") } else { java };
-    let mut running = java.arguments(["compute-1-200", "wait", "calls"]).start()?;
-    running.wait_for("waits")?;
+    let mut running = java.arguments(["compute-1-200", "wait", "calls"]).ready()?;
     // The first run needs no events of classes, the second one needs all.
     for (name, options) in [("first.txt", "cpu=samples"), ("second.txt", "cpu=samples,monitor=y")] {
         let file = vm.file(name);
@@ -557,8 +555,7 @@ fn formats_by_name(vm: &Vm<'_>) -> Result<(), String> {
 fn killed_jvm_leaves_the_last_whole_dump(vm: &Vm<'_>) -> Result<(), String> {
     for (dumps, dumping) in [(0, false), (1, false), (1, true)] {
         let (java, file) = profiled(vm, "objects wait", "killed.hprof", "heap=all")?;
-        let mut running = java.start()?;
-        running.wait_for("waits")?;
+        let mut running = java.ready()?;
         if dumps > 0 {
             running.signal(libc::SIGQUIT)?;
             running.wait_until(|| Ok(file.exists()))?;
@@ -617,8 +614,7 @@ fn a_dump_during_another_one(vm: &Vm<'_>) -> Result<(), String> {
     // Open for reading and writing, it does not wait for the other end.
     let mut reader =
         fs::File::options().read(true).write(true).open(&pipe).map_err(|e| e.to_string())?;
-    let mut running = java.start()?;
-    running.wait_for("waits")?;
+    let mut running = java.ready()?;
     // The thread that executes this is started by the one that makes the first dump.
     running.jcmd(vm.jdk, &["VM.version"])?;
     // SAFETY: the descriptor is open.
@@ -665,8 +661,7 @@ pub fn limit_files(running: &Running, bytes: libc::rlim_t) -> Result<(), String>
 
 fn a_file_that_cannot_be_written(vm: &Vm<'_>) -> Result<(), String> {
     let (java, file) = profiled(vm, "objects wait", "full.hprof", "heap=all")?;
-    let mut running = java.start()?;
-    running.wait_for("waits")?;
+    let mut running = java.ready()?;
     limit_files(&running, 20_000)?;
     running.signal(libc::SIGQUIT)?;
     running.wait_for_error("HPROF ERROR")?;
@@ -706,7 +701,7 @@ fn connected(vm: &Vm<'_>, work: &str, options: &str) -> Result<(Running, TcpStre
 /// A front end gets all data and ends the profiling, and the program continues.
 fn a_front_end(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "objects wait", "heap=sites,format=b,cutoff=0")?;
-    running.wait_for("waits")?;
+    running.wait_for("ready")?;
     let commands = [
         Command::RunGc,
         Command::HeapSummary,
@@ -760,7 +755,7 @@ fn reset_when_closed(stream: &TcpStream) -> Result<(), String> {
 /// The profiling ends, nothing else.
 fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "wait calls", "cpu=samples")?;
-    running.wait_for("waits")?;
+    running.wait_for("ready")?;
     stream.write_all(&[99, 0, 0, 0, 0, 0, 0, 0, 0]).map_err(|e| e.to_string())?;
     let line = "HPROF ERROR: the front end's commands cannot be read: 99 is no command";
     running.wait_for_error(line)?;
@@ -769,7 +764,7 @@ fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;
     for resets in [false, true] {
         let (mut running, stream) = connected(vm, "wait calls", "cpu=samples")?;
-        running.wait_for("waits")?;
+        running.wait_for("ready")?;
         if resets {
             reset_when_closed(&stream)?;
         }
@@ -784,7 +779,7 @@ fn a_front_end_that_goes_away(vm: &Vm<'_>) -> Result<(), String> {
 /// Any front end can end the program without a password; a line names the front end as the cause.
 fn a_front_end_that_ends_the_program(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "wait calls", "cpu=samples")?;
-    running.wait_for("waits")?;
+    running.wait_for("ready")?;
     Command::Exit.write(&mut stream, 1).map_err(|e| e.to_string())?;
     running.wait()?;
     let outcome = running.finish(0)?;
@@ -797,7 +792,7 @@ fn a_front_end_that_ends_the_program(vm: &Vm<'_>) -> Result<(), String> {
 /// buffers.
 fn a_front_end_that_takes_nothing(vm: &Vm<'_>) -> Result<(), String> {
     let (mut running, mut stream) = connected(vm, "objects wait", "heap=dump,format=b")?;
-    running.wait_for("waits")?;
+    running.wait_for("ready")?;
     for serial in 0..100 {
         Command::DumpHeap.write(&mut stream, serial).map_err(|e| e.to_string())?;
     }

@@ -31,8 +31,7 @@ fn nothing_passes_it(vm: &Vm<'_>) -> Result<(), String> {
 
 /// The user's requests arrive on a thread that exists already, and the JVM still writes its own dump.
 fn dump_and_reset_requests(vm: &Vm<'_>) -> Result<(), String> {
-    let mut java = vm.java("Wait")?.agent("events", "events=44+45+46")?.start()?;
-    java.wait_for("ready")?;
+    let mut java = vm.java("Wait")?.agent("events", "events=44+45+46")?.ready()?;
     java.signal(libc::SIGQUIT)?;
     java.wait_for_report("data_dump_request")?;
     let shim = build::shim()?;

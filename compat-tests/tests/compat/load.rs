@@ -168,8 +168,7 @@ fn several_xrun_agents(vm: &Vm<'_>) -> Result<(), String> {
 
 fn attach(vm: &Vm<'_>) -> Result<(), String> {
     let (shim, agent) = (build::shim()?, build::agent("events")?);
-    let mut java = vm.java("Wait")?.settings("log=info").start()?;
-    java.wait_for("ready")?;
+    let java = vm.java("Wait")?.settings("log=info").ready()?;
     // jcmd takes an argument with `=` in it for a named one, unless it is quoted.
     let options = format!("\"{}:events=33+42+46+47\"", text(&agent)?);
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
@@ -190,8 +189,7 @@ fn attach(vm: &Vm<'_>) -> Result<(), String> {
 fn attach_rewrites_each_class_once_in_few_calls(vm: &Vm<'_>) -> Result<(), String> {
     let (shim, agent) = (build::shim()?, build::agent("counter")?);
     let log = "-Xlog:redefine+class+timer=info,redefine+class+load=info:stdout";
-    let mut java = vm.java("Wait")?.flag(log).settings("log=info").start()?;
-    java.wait_for("ready")?;
+    let java = vm.java("Wait")?.flag(log).settings("log=info").ready()?;
     let options = format!("\"{}:events=1+3\"", text(&agent)?);
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
     let outcome = java.finish(0)?;
@@ -224,8 +222,7 @@ fn attach_rewrites_each_class_once_in_few_calls(vm: &Vm<'_>) -> Result<(), Strin
 
 fn attach_failure_leaves_the_program_alone(vm: &Vm<'_>) -> Result<(), String> {
     let shim = build::shim()?;
-    let mut java = vm.java("Wait")?.start()?;
-    java.wait_for("ready")?;
+    let java = vm.java("Wait")?.ready()?;
     // The command jcmd itself fails then on some JDKs only.
     for options in ["no_such_agent", "!reset"] {
         let _ = java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, options]);

@@ -206,8 +206,7 @@ fn attached(vm: &Vm<'_>, without: &str) -> Result<Outcome, String> {
     let (shim, agent) = (build::shim()?, build::agent("methods")?);
     let java = vm.java("NativeCalls")?.property("agent.path", text(&agent)?).flag("-Xint");
     let java = java.variable("JVMPI_TEST_WITHOUT", without).settings("log=info");
-    let mut java = java.argument("attached").start()?;
-    java.wait_for("ready")?;
+    let java = java.argument("attached").ready()?;
     let options = format!("\"{}:events=1+2+3,off=3+2+1,prefix=NativeCalls\"", text(&agent)?);
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
     java.finish(0)

@@ -100,8 +100,7 @@ fn enabled_late(vm: &Vm<'_>) -> Result<(), String> {
 /// sample.
 fn enabled_in_a_running_vm(vm: &Vm<'_>) -> Result<(), String> {
     let (shim, agent) = (build::shim()?, build::agent("checker")?);
-    let mut java = objects(vm, "attached")?.property("agent.path", text(&agent)?).start()?;
-    java.wait_for("ready")?;
+    let java = objects(vm, "attached")?.property("agent.path", text(&agent)?).ready()?;
     let options = format!("\"{}:late=1\"", text(&agent)?);
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&shim)?, &options])?;
     exact(&java.finish(0)?)
@@ -121,8 +120,7 @@ fn beside_another_profiler(vm: &Vm<'_>) -> Result<(), String> {
 /// While no agent of JVMPI wants allocations, an agent of JVMTI that is loaded later can have the VM report them. One
 /// behind the shim on the command line can have the reports with `alloc=bytecode` only.
 fn reports_are_left_to_others(vm: &Vm<'_>) -> Result<(), String> {
-    let mut java = objects(vm, "attached")?.agent("checker", "late=1")?.start()?;
-    java.wait_for("ready")?;
+    let mut java = objects(vm, "attached")?.agent("checker", "late=1")?.ready()?;
     let holder = build::agent("holder")?;
     java.jcmd(vm.jdk, &["JVMTI.agent_load", text(&holder)?, "sampled"])?;
     java.wait_for("holder: error=0")?;

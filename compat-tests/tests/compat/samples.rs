@@ -133,8 +133,7 @@ fn record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
 fn attached_record_keeps_survivors(vm: &Vm<'_>) -> Result<(), String> {
     let file = vm.file("attached.txt");
     let java = vm.java("Shares")?.arguments(["2048", "on"]).flags(["-Xmn600m", "-Xmx1g"]);
-    let mut java = java.start()?;
-    java.wait_for("ready")?;
+    let java = java.ready()?;
     let pid = java.process().to_string();
     let record = ["record", "--alloc", "--live", "-d", "3", "-o", text(&file)?, "--pid", &pid];
     crate::cli::jvmpi(Some(java.process()), &record)?;

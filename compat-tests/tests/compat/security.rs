@@ -55,8 +55,7 @@ impl Container {
         fs::set_permissions(directory, fs::Permissions::from_mode(0o777))
             .map_err(|e| e.to_string())?;
         let arguments = ["--mount", "sh", "-ec", script, text(&libraries)?, tmp];
-        let mut java = java.behind(Path::new("unshare"), &arguments)?.start()?;
-        java.wait_for("ready")?;
+        let java = java.behind(Path::new("unshare"), &arguments)?.ready()?;
         Ok(Some(Self { java, libraries }))
     }
 
@@ -195,8 +194,7 @@ fn attaching_copies_what_the_user_may_not_read(vm: &Vm<'_>) -> Result<(), String
         fs::copy(from, &to).map_err(error)?;
         fs::set_permissions(&to, fs::Permissions::from_mode(0o600)).map_err(error)?;
     }
-    let mut java = java.behind(Path::new("setpriv"), &as_nobody)?.start()?;
-    java.wait_for("ready")?;
+    let java = java.behind(Path::new("setpriv"), &as_nobody)?.ready()?;
     let container = Container { java, libraries };
     container.attach()?;
     let maps = contents(format!("/proc/{}/maps", container.java.process()))?;

@@ -238,8 +238,7 @@ fn file_that_cannot_be_written_is_reported_and_removed(vm: &Vm<'_>) -> Result<()
     }
 
     let trace = recording(vm, "trace")?;
-    let mut running = recorded(vm.java("Wait")?, &trace).agent("lasting", "")?.start()?;
-    running.wait_for("ready")?;
+    let running = recorded(vm.java("Wait")?, &trace).agent("lasting", "")?.ready()?;
     // The recording is larger, what the program and the agent write is not.
     limit_files(&running, 20_000)?;
     let outcome = running.finish(0)?;
