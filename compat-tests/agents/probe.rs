@@ -112,7 +112,6 @@ struct Sampler {
     ended: Cell<bool>,
     looks: Cell<u64>,
     frames: Cell<u64>,
-    data: Cell<u64>,
     dead: Cell<u64>,
 }
 
@@ -327,7 +326,7 @@ impl Probe {
                 told.expect("the VM tells of its threads");
                 list.clear();
                 list.extend(dump.iter().copied());
-                let (mut seen, mut data, mut dead) = (0, 0, 0);
+                let (mut seen, mut dead) = (0, 0);
                 {
                     let mut gc_off = jvmpi.disable_gc();
                     let stopped = gc_off.suspend(&mut list);
@@ -338,14 +337,12 @@ impl Probe {
                 // Also where threads end meanwhile.
                 for thread in &dump {
                     if let Some(own) = own.of(jvmpi, *thread) {
-                        data += 1;
                         dead += u64::from(own.state.load(Ordering::Relaxed) != ALIVE);
                     }
                 }
                 let mut sampler = sampler.enter(jvmpi);
                 sampler.looks.set(sampler.looks.get() + 1);
                 sampler.frames.set(sampler.frames.get() + seen as u64);
-                sampler.data.set(sampler.data.get() + data);
                 sampler.dead.set(sampler.dead.get() + dead);
                 // It only has to let others in.
                 sampler.wait(jvmpi, Some(Duration::from_millis(1)));
@@ -364,12 +361,11 @@ impl Probe {
         while !sampler.ended.get() {
             sampler.wait(jvmpi, None);
         }
-        let Sampler { looks, frames, data, dead, .. } = &*sampler;
-        let numbers = [looks, frames, data, dead].map(Cell::get);
+        let Sampler { looks, frames, dead, .. } = &*sampler;
+        let [looks, frames, dead] = [looks, frames, dead].map(Cell::get);
         let [made, dropped] = [&MADE, &DROPPED].map(|count| count.load(Ordering::Relaxed));
         self.report.line(format_args!(
-            "sampled looks={} frames={} data={} dead={} made={made} dropped={dropped}",
-            numbers[0], numbers[1], numbers[2], numbers[3]
+            "sampled looks={looks} frames={frames} dead={dead} made={made} dropped={dropped}"
         ));
     }
 
