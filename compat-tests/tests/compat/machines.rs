@@ -1,6 +1,8 @@
-//! The tests that cannot run in an emulator of the processor, or in Wine.
+//! The tests that cannot run in an emulator of the processor, in Wine, on the zero VM, or on JDKs newer than the tested
+//! ones.
 
 use compat_tests::case::Case;
+use compat_tests::jdk::{Jdk, Vm};
 use compat_tests::machine::Machine;
 
 /// The beginnings of the names of cases that an emulator cannot run, and why.
@@ -82,8 +84,32 @@ const FAULTS_OF_WINE: &[(&str, &str)] = &[
     ("hprof/wall_clock_samples", "beside other programs, threads that sleep are woken late"),
 ];
 
-/// Why the case cannot run here; None if it can.
-pub fn prevent(topic: &str, case: &Case<'_>) -> Option<String> {
+const COMPILES_NOTHING: &str = "the zero VM compiles nothing";
+/// Even without an agent, `System.gc()` does not return while a thread is in such a loop.
+const DOES_NOT_STOP: &str = "the zero VM does not stop a thread in a loop without calls";
+
+/// The beginnings of the names of cases that zero cannot run, and why.
+const ON_ZERO: [(&str, &str); 7] = [
+    ("compiled/", COMPILES_NOTHING),
+    ("methods/methods_of_the_chosen_classes", COMPILES_NOTHING),
+    ("sampling/stacks_have_only_calls", COMPILES_NOTHING),
+    ("cli/doctor_lists_what_works", "the command looks at the usual VM of a JDK"),
+    ("cli/top_shows_the_hottest_method", "Math.sqrt is a native method, and the hottest one"),
+    ("faults/", "the faults are those of the usual VM"),
+    ("traces/computing_threads_are_sampled_anywhere", DOES_NOT_STOP),
+];
+
+/// The beginnings of the names of cases that cannot run from JDK 26 on, and why.
+const SINCE_26: [(&str, &str); 2] = [
+    (
+        "methods/native_methods_of_a_running_vm",
+        "the functions of bound native methods are not found, because a method ID is a number",
+    ),
+    ("samples/record_keeps_survivors", "the VM does not report what dies in VMDeath"),
+];
+
+/// Returns the reason why the case cannot run on this JVM here, if there is one.
+pub fn prevent(jdk: &Jdk, topic: &str, case: &Case<'_>) -> Option<String> {
     let name = format!("{topic}/{}", case.name);
     let why = |left_out: &[(&str, &'static str)]| {
         left_out.iter().find(|(left_out, _)| name.starts_with(left_out)).map(|(_, why)| *why)
@@ -94,5 +120,10 @@ pub fn prevent(topic: &str, case: &Case<'_>) -> Option<String> {
         let why = load.or_else(|| why(NEEDS_LINUX)).or_else(|| why(FAULTS_OF_WINE))?;
         return Some(format!("in Wine: {why}"));
     }
-    machine.emulator().and_then(|_| why(&IN_EMULATOR)).map(str::to_owned)
+    let in_emulator = machine.emulator().and_then(|_| why(&IN_EMULATOR));
+    let on_vm = || match jdk.vm {
+        Vm::Zero => why(&ON_ZERO),
+        Vm::Server => why(&SINCE_26).filter(|_| jdk.feature >= 26),
+    };
+    in_emulator.or_else(on_vm).map(str::to_owned)
 }

@@ -43,7 +43,6 @@ mod methods;
 mod monitors;
 mod objects;
 mod options;
-mod other_vms;
 mod porting;
 mod rust_agents;
 mod samples;
@@ -189,10 +188,7 @@ fn trial(topic: &str, case: Case<'static>, place: Place, compiler: &Result<u32, 
     let load = if case.is_under_load() { UNDER_LOAD } else { "" };
     let name = format!("jdk{}/{}/{topic}/{}{load}", place.name, place.gc.name(), case.name);
     let jdk = place.jdk.and_then(|jdk| match compiler {
-        Ok(_) if let Some(reason) = machines::prevent(topic, &case) => Err(reason),
-        Ok(_) if let Some(reason) = other_vms::prevent(&jdk, topic, case.name) => {
-            Err(reason.to_owned())
-        }
+        Ok(_) if let Some(reason) = machines::prevent(&jdk, topic, &case) => Err(reason),
         Err(missing) => Err(missing.clone()),
         Ok(feature) if *feature < case.release => {
             Err(format!("no javac for Java {}", case.release))
