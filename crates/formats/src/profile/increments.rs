@@ -88,7 +88,7 @@ impl Increments {
                 let row_of = Row::Site(row.class, row.array_of, row.trace);
                 let total = totals.entry(row_of).or_default();
                 total.add(row.allocated.bytes, row.allocated.instances);
-                add(&mut total.live, row.live);
+                total.live += row.live;
             }
         }
         let before = mem::replace(&mut self.0, totals);
@@ -100,7 +100,7 @@ impl Increments {
                 Row::Site(class, array_of, trace) => {
                     let allocated = Amount { bytes: amount, instances: count };
                     if allocated != Amount::default() || total.live != Amount::default() {
-                        add(&mut sites.allocated, allocated);
+                        sites.allocated += allocated;
                         sites.rows.push(Site {
                             class,
                             array_of,
@@ -140,9 +140,4 @@ impl Increments {
         new.extend((!sites.rows.is_empty()).then(|| sites.into()));
         new
     }
-}
-
-fn add(sum: &mut Amount, more: Amount) {
-    sum.bytes = sum.bytes.saturating_add(more.bytes);
-    sum.instances = sum.instances.saturating_add(more.instances);
 }

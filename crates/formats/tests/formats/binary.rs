@@ -6,8 +6,8 @@ use crate::fixture::{
 };
 use jvmpi_formats::profile::heap::{self, Elements, Objects, Primitives, Record};
 use jvmpi_formats::profile::{
-    self, BinaryWriter, ClassSerial, Encoding, File, Frame, Line, Method, NameId, ObjectId,
-    Profile, Section, ThreadSerial, TraceSerial, Type, Version, Writer,
+    self, BinaryWriter, ClassSerial, Encoding, File, Frame, Line, NameId, ObjectId, Profile,
+    Section, ThreadSerial, TraceSerial, Type, Version, Writer,
 };
 use std::io::{self, Write};
 
@@ -313,8 +313,8 @@ fn arrays_file(
     let mut profile = Profile::default();
     for (serial, (object, name, _)) in (1..).zip(classes) {
         let name = profile.names.intern(name);
-        let (serial, object, trace) = (ClassSerial(serial), ObjectId(*object), TraceSerial(0));
-        profile.classes.insert(profile::Class { serial, object, name, trace, unloaded: false });
+        let (serial, object) = (ClassSerial(serial), ObjectId(*object));
+        profile.classes.insert(profile::Class { serial, object, name, ..Default::default() });
     }
     let mut writer = BinaryWriter::new(Vec::new(), &profile, version).unwrap();
     let mut records = |each: &mut profile::EachRecord<'_>| {
@@ -410,8 +410,7 @@ fn an_array_with_its_element_class_leaves_other_arrays_as_they_are() {
 fn classes_that_are_known_by_name_alone_get_ids_of_their_own() {
     let mut profile = Profile::default();
     let frames = ["a.X", "b.X"].map(|class| {
-        let class = profile.names.intern(class);
-        let method = profile.methods.intern(Method { class, ..Method::default() });
+        let method = profile.intern_method([class, "", "", ""]);
         profile.frames.intern(Frame { method, line: Line::Unknown })
     });
     profile.traces.intern(ThreadSerial(0), &frames);
@@ -423,8 +422,7 @@ fn classes_that_are_known_by_name_alone_get_ids_of_their_own() {
     assert_eq!(ids, [added_class(1), added_class(0)]);
     // Of a file with such classes, further ones get other IDs.
     let mut again = file.into_profile();
-    let class = again.names.intern("c.X");
-    let method = again.methods.intern(Method { class, ..Method::default() });
+    let method = again.intern_method(["c.X", "", "", ""]);
     again.frames.intern(Frame { method, line: Line::Unknown });
     let mut writer = BinaryWriter::new(Vec::new(), &again, Version::V1_0_2).unwrap();
     writer.traces(&again).unwrap();

@@ -124,7 +124,7 @@ fn profile() -> Profile {
     let frame = profile.traces.frames_of(TraceSerial(1)).first().unwrap();
     let [parked, native] = frames.map(|state| profile.traces.intern(WORKER, &[state, frame]));
     let cut = profile.traces.intern(MAIN, &[frame, cut]);
-    let of = |trace, samples| CpuSample { trace, samples, hits: samples };
+    let of = CpuSample::new;
     let timed = |bucket, samples| BucketSamples { bucket, trace: TraceSerial(2), samples };
     let samples = |rows: &[CpuSample], timeline| CpuSamples {
         at: Some(DUMPED),
@@ -215,7 +215,7 @@ fn written(section: Section) -> (Vec<u64>, Option<Duration>) {
 
 #[test]
 fn events_are_few_and_stand_for_the_same_time() {
-    let of = |trace, samples| CpuSample { trace: TraceSerial(trace), samples, hits: samples };
+    let of = |trace, samples| CpuSample::new(TraceSerial(trace), samples);
     let rows = vec![of(1, 6_000_000), of(2, 3_999_990), of(3, 10)];
     let interval = Some(Duration::from_millis(10));
     let samples = CpuSamples { interval, total: 10_000_000, rows, ..CpuSamples::default() };

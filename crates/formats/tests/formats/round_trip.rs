@@ -2,8 +2,8 @@
 
 use jvmpi_formats::profile::{
     self, Amount, BinaryWriter, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, File,
-    Frame, Line, Method, Monitor, MonitorTime, MonitorTimes, ObjectId, Profile, Section, Site,
-    Sites, TextWriter, Thread, ThreadSerial, Time, TraceSerial, Type, Version, Writer,
+    Frame, Line, Monitor, MonitorTime, MonitorTimes, ObjectId, Profile, Section, Site, Sites,
+    TextWriter, Thread, ThreadSerial, Time, TraceSerial, Type, Version, Writer,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -49,11 +49,7 @@ fn profile(traces: &[(u32, Frames)], threads: &[String]) -> Profile {
         let frames: Vec<_> = frames
             .iter()
             .map(|((class, name, source), line)| {
-                let [class, name, source] =
-                    [class, name, source].map(|text| profile.names.intern(text));
-                let signature = profile.names.intern("");
-                let method = Method { class, name, signature, source };
-                let method = profile.methods.intern(method);
+                let method = profile.intern_method([class, name, "", source]);
                 profile.frames.intern(Frame { method, line: *line })
             })
             .collect();
@@ -66,10 +62,9 @@ fn profile(traces: &[(u32, Frames)], threads: &[String]) -> Profile {
             object: ObjectId(serial.0.into()),
             name: profile.names.intern(name),
             group: profile.names.intern("main"),
-            parent_group: profile.names.intern(""),
-            trace: TraceSerial(0),
             started: Some(profile.created),
             ended: serial.0.is_multiple_of(2),
+            ..Thread::default()
         };
         profile.threads.insert(serial, thread);
     }
@@ -78,8 +73,7 @@ fn profile(traces: &[(u32, Frames)], threads: &[String]) -> Profile {
             serial: ClassSerial(serial),
             object: ObjectId(u64::from(serial) * 16),
             name: profile.names.intern(&format!("a.Class{serial}")),
-            trace: TraceSerial(0),
-            unloaded: false,
+            ..Class::default()
         });
     }
     profile
@@ -88,9 +82,9 @@ fn profile(traces: &[(u32, Frames)], threads: &[String]) -> Profile {
 fn sites_section(rows: &[(u32, Option<usize>, [u32; 4], u32)]) -> Sites {
     let mut sites = Sites { at: Some(Time(1_795_309_391_000)), ..Sites::default() };
     for (class, array_of, [a, b, c, d], trace) in rows {
-        let amount = |bytes: u32, instances: u32| Amount {
-            bytes: bytes.into(),
-            instances: instances.into(),
+        let amount = |bytes: u32, instances: &u32| Amount {
+            bytes: (bytes / 16).into(),
+            instances: (*instances).into(),
         };
         // Text has the array type only if the class is unknown.
         let array_of = array_of.filter(|_| *class == 0).map(|index| Type::ALL[index]);
@@ -98,8 +92,8 @@ fn sites_section(rows: &[(u32, Option<usize>, [u32; 4], u32)]) -> Sites {
             class: ClassSerial(*class),
             array_of,
             trace: TraceSerial(*trace),
-            live: amount(a / 16, *b),
-            allocated: amount(c / 16, *d),
+            live: amount(*a, b),
+            allocated: amount(*c, d),
         });
     }
     for row in &sites.rows {
@@ -173,11 +167,8 @@ proptest! {
         let mut profile = profile(&traces, &threads);
         let at = Some(Time(1_795_309_391_000));
         let total = samples.iter().map(|(_, n)| u64::from(*n)).sum();
-        let rows = samples.iter().map(|(trace, n)| CpuSample {
-            trace: TraceSerial(*trace),
-            samples: u64::from(*n),
-            hits: u64::from(*n),
-        });
+        let row = |(trace, n): &(u32, u32)| CpuSample::new(TraceSerial(*trace), u64::from(*n));
+        let rows = samples.iter().map(row);
         let mut samples = CpuSamples { at, total, rows: rows.collect(), ..CpuSamples::default() };
         samples.rank(0.0);
         let ms = |n: u32| Duration::from_millis(n.into());

@@ -2,9 +2,9 @@
 
 use crate::fixture::{self, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
-    BinaryWriter, CpuSample, CpuSamples, Family, File, Format, Frame, Line, Method, Profile,
-    Section, TextWriter, ThreadSerial, TraceSerial, Version, WallState, Weight, Writer, preamble,
-    stacks, write_difference, write_family, write_stacks,
+    BinaryWriter, CpuSample, CpuSamples, Family, File, Format, Frame, Line, Profile, Section,
+    TextWriter, ThreadSerial, TraceSerial, Version, WallState, Weight, Writer, preamble, stacks,
+    write_difference, write_family, write_stacks,
 };
 use prost::Message;
 use std::collections::BTreeMap;
@@ -112,13 +112,12 @@ fn samples_of_several_dumps_are_summed_up_and_sites_are_not() {
 #[test]
 fn wall_clock_samples_have_the_state_of_the_thread() {
     let mut profile = Profile::default();
-    let [class, name] = ["Main", "read"].map(|name| profile.names.intern(name));
-    let method = profile.methods.intern(Method { class, name, ..Method::default() });
+    let method = profile.intern_method(["Main", "read", "", ""]);
     let frame = profile.frames.intern(Frame { method, line: Line::Native });
     let mut row = |state, samples| {
         let state = profile.state_frame(state);
         let trace = profile.traces.intern(ThreadSerial(0), &[state, frame]);
-        CpuSample { trace, samples, hits: samples }
+        CpuSample::new(trace, samples)
     };
     let rows = vec![row(WallState::Native, 7), row(WallState::Parked, 3)];
     let section: Section = CpuSamples { total: 10, rows, ..CpuSamples::default() }.into();
@@ -204,14 +203,8 @@ fn names_with_control_characters_do_nothing_in_any_format() {
 fn a_difference_of_flame_graphs_shows_both_numbers() {
     let after = profile();
     let mut before = tables();
-    before.sections = vec![
-        CpuSamples {
-            total: 40,
-            rows: vec![CpuSample { trace: TraceSerial(1), samples: 40, hits: 40 }],
-            ..CpuSamples::default()
-        }
-        .into(),
-    ];
+    let rows = vec![CpuSample::new(TraceSerial(1), 40)];
+    before.sections = vec![CpuSamples { total: 40, rows, ..CpuSamples::default() }.into()];
     let mut svg = Vec::new();
     write_difference(&before, &after, Weight::CpuSamples, &mut svg).unwrap();
     let svg = String::from_utf8(svg).unwrap();
@@ -222,11 +215,10 @@ fn a_difference_of_flame_graphs_shows_both_numbers() {
 fn a_difference_matches_hidden_classes_of_two_runs() {
     let run = |class: &str| {
         let mut profile = Profile::default();
-        let [class, name] = [class, "run"].map(|name| profile.names.intern(name));
-        let method = profile.methods.intern(Method { class, name, ..Method::default() });
+        let method = profile.intern_method([class, "run", "", ""]);
         let frame = profile.frames.intern(Frame { method, line: Line::Unknown });
         let trace = profile.traces.intern(ThreadSerial(0), &[frame]);
-        let rows = vec![CpuSample { trace, samples: 10, hits: 10 }];
+        let rows = vec![CpuSample::new(trace, 10)];
         profile.sections = vec![CpuSamples { total: 10, rows, ..CpuSamples::default() }.into()];
         profile
     };
@@ -335,11 +327,7 @@ fn pprof(profile: &Profile, weight: Option<Weight>) -> proto::Profile {
 #[test]
 fn pprof_has_every_weight_of_every_stack() {
     let mut profile = profile();
-    for section in &mut profile.sections {
-        if let Section::CpuSamples(samples) = section {
-            samples.interval = Some(Duration::from_millis(10));
-        }
-    }
+    fixture::set_interval(&mut profile, Duration::from_millis(10));
     let decoded = pprof(&profile, Some(Weight::LiveBytes));
     let text = |index: i64| decoded.string_table[index as usize].as_str();
     assert_eq!(text(0), "");
@@ -438,11 +426,7 @@ fn pprof_of_a_family_has_its_weights_and_their_time() {
         Some((kinds.join(" "), default, decoded.period, decoded.sample[0].value.clone()))
     };
     profile.sections.retain(|section| !matches!(section, Section::CpuTimes(_)));
-    for section in &mut profile.sections {
-        if let Section::CpuSamples(samples) = section {
-            samples.interval = Some(Duration::from_millis(10));
-        }
-    }
+    fixture::set_interval(&mut profile, Duration::from_millis(10));
     let (kinds, default, period, values) = family(&profile, Family::Cpu).unwrap();
     assert_eq!((&*kinds, &*default), ("samples/count cpu/nanoseconds", "cpu"));
     assert_eq!((period, values), (10_000_000, vec![70, 700_000_000]));

@@ -101,11 +101,8 @@ fn a_stream_that_is_cut_off_has_no_end() {
 }
 
 fn samples(rows: &[(u32, u64)], at: u64) -> Section {
-    let row = |&(trace, samples): &(u32, u64)| {
-        let trace = TraceSerial(trace);
-        CpuSample { trace, samples, hits: samples }
-    };
     let interval = Some(Duration::from_millis(10));
+    let row = |row: &(u32, u64)| CpuSample::new(TraceSerial(row.0), row.1);
     let rows: Vec<_> = rows.iter().map(row).collect();
     CpuSamples { at: Some(Time(at)), interval, rows, ..CpuSamples::default() }.into()
 }

@@ -4,7 +4,7 @@
 use crate::fixture::{MAIN, WORKER, heap_dump, heap_names, heap_records, tables};
 use jvmpi_formats::profile::heap::{self, Record};
 use jvmpi_formats::profile::{
-    BinaryWriter, Class, ClassSerial, EachRecord, ObjectId, TraceSerial, Version, Writer,
+    BinaryWriter, Class, ClassSerial, EachRecord, ObjectId, Version, Writer,
 };
 use std::fs;
 use std::path::Path;
@@ -21,8 +21,7 @@ fn write(path: &Path, version: Version) {
     for (serial, object, name) in arrays {
         let name = profile.names.intern(name);
         let (serial, object) = (ClassSerial(serial), ObjectId(object));
-        let trace = TraceSerial(0);
-        profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
+        profile.classes.insert(Class { serial, object, name, ..Class::default() });
     }
     let mut writer = BinaryWriter::new(fs::File::create(path).unwrap(), &profile, version).unwrap();
     writer.thread_start(&profile, MAIN).unwrap();

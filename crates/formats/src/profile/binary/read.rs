@@ -265,7 +265,7 @@ impl Reader<'_> {
         for _ in 0..count {
             let samples = body.u4()?.into();
             let trace = TraceSerial(body.u4()?);
-            rows.push(CpuSample { trace, samples, hits: samples });
+            rows.push(CpuSample::new(trace, samples));
         }
         self.section(CpuSamples { at: Some(at), total, rows, ..CpuSamples::default() });
         Ok(())

@@ -5,9 +5,9 @@ use super::table::{Event, ROLES, Role, Type};
 use super::{HEADER, NATIVE, STATES, is_lock};
 use crate::profile::error::Error;
 use crate::profile::model::{
-    Amount, BucketSamples, Class, ClassSerial, CpuSample, CpuSamples, Frame, FrameId, Label, Line,
-    Method, MethodId, Monitor, MonitorTime, MonitorTimes, NameId, ObjectId, Profile, Section, Site,
-    Sites, StackId, Thread, ThreadSerial, Time, Timeline, TraceSerial, WallState,
+    Amount, BucketSamples, CpuSample, CpuSamples, Frame, FrameId, Label, Line, Method, MethodId,
+    Monitor, MonitorTime, MonitorTimes, NameId, ObjectId, Profile, Section, Site, Sites, StackId,
+    Thread, ThreadSerial, Time, Timeline, TraceSerial, WallState,
 };
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -256,10 +256,7 @@ impl<'a> Chunk<'a, '_> {
                 object: ObjectId(0),
                 name,
                 group: group[0],
-                parent_group: NameId::EMPTY,
-                trace: TraceSerial(0),
-                started: None,
-                ended: false,
+                ..Thread::default()
             });
             serial.0
         }))
@@ -377,7 +374,7 @@ impl Rows {
         for kind in [cpu, Event::Wall] {
             let rows = self.of(kind, |trace, _, count, sum| {
                 let samples = if kind == Event::Wall { sum } else { count };
-                CpuSample { trace, samples, hits: samples }
+                CpuSample::new(trace, samples)
             });
             let period = measured[1].checked_div(measured[0]).filter(|_| kind == Event::CpuTime);
             let interval = period.map(Duration::from_nanos).or(self.intervals.get(&kind).copied());
@@ -400,34 +397,21 @@ impl Rows {
     }
 
     fn sites(&self, profile: &mut Profile) -> Option<Sites> {
-        let mut serials: FxHashMap<NameId, ClassSerial> = FxHashMap::default();
         let mut rows: IndexMap<_, Site, FxBuildHasher> = IndexMap::default();
         let mut sites = Sites::default();
         for kind in [Event::Allocated, Event::Live] {
             for (trace, name, instances, bytes) in
                 self.of(kind, |trace, name, count, sum| (trace, name, count, sum))
             {
-                let next = ClassSerial(serials.len() as u32 + 1);
-                let serial = *serials.entry(name).or_insert(next);
-                let (object, none) = (ObjectId(0), Amount::default());
-                let of_class = TraceSerial(0);
-                profile.classes.insert(Class {
-                    serial,
-                    object,
-                    name,
-                    trace: of_class,
-                    unloaded: false,
-                });
-                let site =
-                    Site { class: serial, array_of: None, trace, live: none, allocated: none };
+                let class = profile.classes.named(name);
+                let site = Site { class, trace, ..Site::default() };
                 let site = rows.entry((trace, name)).or_insert(site);
                 let (all, one) = match kind {
                     Event::Live => (&mut sites.live, &mut site.live),
                     _ => (&mut sites.allocated, &mut site.allocated),
                 };
                 *one = Amount { bytes, instances };
-                all.bytes = all.bytes.saturating_add(bytes);
-                all.instances += instances;
+                *all += *one;
             }
         }
         sites.rows = rows.into_values().collect();

@@ -44,9 +44,7 @@ impl Profile {
 
     /// Returns the frame of a method that is none of Java.
     pub(super) fn made_frame(&mut self, class: &str, name: &str) -> FrameId {
-        let [class, name, signature, source] =
-            [class, name, "", "<Unknown>"].map(|name| self.names.intern(name));
-        let method = self.methods.intern(Method { class, name, signature, source });
+        let method = self.intern_method([class, name, "", "<Unknown>"]);
         self.frames.intern(Frame { method, line: Line::Unknown })
     }
 

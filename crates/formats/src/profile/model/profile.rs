@@ -2,8 +2,8 @@
 
 use super::{
     ClassSerial, CpuOld, CpuSamples, CpuTimes, Frame, FrameId, Frames, HeapDump, HeapSummary,
-    Method, Methods, MonitorDump, MonitorTimes, NameId, Names, ObjectId, Section, Site, Sites,
-    ThreadSerial, Time, TraceSerial, Traces, Type,
+    Method, MethodId, Methods, MonitorDump, MonitorTimes, NameId, Names, ObjectId, Section, Site,
+    Sites, ThreadSerial, Time, TraceSerial, Traces, Type,
 };
 use crate::profile::heap::type_name;
 use indexmap::IndexMap;
@@ -48,7 +48,7 @@ pub struct Settings {
 }
 
 /// A thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Thread {
     /// Its number.
     pub serial: ThreadSerial,
@@ -69,7 +69,7 @@ pub struct Thread {
 }
 
 /// A class.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Class {
     /// Its number.
     pub serial: ClassSerial,
@@ -88,6 +88,8 @@ pub struct Class {
 pub struct Classes {
     by_serial: IndexMap<ClassSerial, Class, FxBuildHasher>,
     by_object: FxHashMap<ObjectId, ClassSerial>,
+    /// Those that are known by their names alone.
+    by_name: FxHashMap<NameId, ClassSerial>,
 }
 
 impl Classes {
@@ -97,6 +99,17 @@ impl Classes {
             self.by_object.insert(class.object, class.serial);
         }
         self.by_serial.insert(class.serial, class);
+    }
+
+    /// Returns the number of a class that is known by its name alone, as in files without numbers of classes. It is added
+    /// if it is new.
+    pub fn named(&mut self, name: NameId) -> ClassSerial {
+        let next = ClassSerial(self.by_name.len() as u32 + 1);
+        let serial = *self.by_name.entry(name).or_insert(next);
+        if serial == next {
+            self.insert(Class { serial, name, ..Class::default() });
+        }
+        serial
     }
 
     /// Returns the class with this number.
@@ -121,6 +134,12 @@ impl Classes {
 }
 
 impl Profile {
+    /// Returns the method with this class, name, signature and source, which is added if it is new.
+    pub fn intern_method(&mut self, parts: [&str; 4]) -> MethodId {
+        let [class, name, signature, source] = parts.map(|part| self.names.intern(part));
+        self.methods.intern(Method { class, name, signature, source })
+    }
+
     /// Returns a frame with its method.
     pub fn frame(&self, id: FrameId) -> Option<(Frame, Method)> {
         let frame = self.frames.get(id)?;

@@ -96,17 +96,15 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{CpuSample, Frame, Line, Method};
+    use crate::profile::model::{CpuSample, Frame, Line};
     use std::time::Duration;
 
     #[test]
     fn small_times_become_one_row_and_lose_their_traces() {
         let mut profile = Profile::default();
-        let class = profile.names.intern("A");
         let traces: Vec<_> = (0..100)
             .map(|n| {
-                let name = profile.names.intern(&n.to_string());
-                let method = profile.methods.intern(Method { class, name, ..Method::default() });
+                let method = profile.intern_method(["A", &n.to_string(), "", ""]);
                 let frame = profile.frames.intern(Frame { method, line: Line::Unknown });
                 profile.traces.intern(ThreadSerial(1), &[frame])
             })
@@ -118,7 +116,7 @@ mod tests {
         };
         let rows: Vec<_> = (0..100).map(|n| time(n, if n == 7 { 9_901 } else { 1 })).collect();
         let total = Duration::from_nanos(10_000);
-        let samples = vec![CpuSample { trace: traces[9], samples: 1, hits: 1 }];
+        let samples = vec![CpuSample::new(traces[9], 1)];
         profile.sections = vec![
             CpuTimes { total, rows, ..CpuTimes::default() }.into(),
             CpuSamples { total: 1, rows: samples, ..CpuSamples::default() }.into(),

@@ -4,7 +4,7 @@ use super::{
     ClassSerial, MethodId, NameId, ObjectId, StackId, ThreadSerial, Time, TraceSerial, Type,
 };
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
+use std::ops::{AddAssign, Range};
 use std::time::Duration;
 
 /// A section of a file. A dump consists of the sections that were asked for, in this order. Serialized
@@ -72,6 +72,13 @@ pub struct Amount {
     pub instances: u64,
 }
 
+impl AddAssign for Amount {
+    fn add_assign(&mut self, more: Self) {
+        self.bytes = self.bytes.saturating_add(more.bytes);
+        self.instances = self.instances.saturating_add(more.instances);
+    }
+}
+
 /// The objects by the place of their allocation.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Sites {
@@ -95,7 +102,7 @@ pub struct Sites {
 }
 
 /// A class of objects that were allocated at a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Site {
     /// The class; of an array of references, the class of the elements.
     pub class: ClassSerial,
@@ -167,6 +174,13 @@ pub struct CpuSample {
     pub samples: u64,
     /// The samples since the VM started: the column `count` of text.
     pub hits: u64,
+}
+
+impl CpuSample {
+    /// Returns the samples of a trace in the first dump.
+    pub const fn new(trace: TraceSerial, samples: u64) -> Self {
+        Self { trace, samples, hits: samples }
+    }
 }
 
 /// The running times of methods.
@@ -252,10 +266,14 @@ pub enum Monitor {
 impl Monitor {
     /// Returns the name of the object's class, or that of the raw monitor.
     pub const fn name(self) -> NameId {
-        match self {
-            Self::Java { class, .. } => class,
-            Self::Raw { name, .. } => name,
-        }
+        let (Self::Java { class: name, .. } | Self::Raw { name, .. }) = self;
+        name
+    }
+
+    /// Returns the same name, to be changed.
+    pub const fn name_mut(&mut self) -> &mut NameId {
+        let (Self::Java { class: name, .. } | Self::Raw { name, .. }) = self;
+        name
     }
 }
 

@@ -3,8 +3,7 @@
 use super::{DumpKind, MOST, Message, Row, VERSION};
 use crate::profile::File;
 use crate::profile::model::{
-    CpuTime, FrameId, MethodId, Monitor, NameId, Profile, Section, StackId, ThreadSerial, Time,
-    TraceSerial,
+    CpuTime, FrameId, MethodId, NameId, Profile, Section, StackId, ThreadSerial, Time, TraceSerial,
 };
 use crate::profile::text::{PREAMBLE, preamble};
 use rustc_hash::FxHashMap;
@@ -238,7 +237,7 @@ impl StreamReader {
             }
             (Row::MonitorTime(mut row), Some(Section::MonitorTimes(times))) => {
                 translate(&self.traces, &mut row.trace)?;
-                translate(&self.names, name_of(&mut row.monitor))?;
+                translate(&self.names, row.monitor.name_mut())?;
                 times.rows.push(row);
             }
             (Row::Thread(mut row), Some(Section::MonitorDump(dump))) => {
@@ -246,7 +245,7 @@ impl StreamReader {
                 dump.threads.push(row);
             }
             (Row::Monitor(mut row), Some(Section::MonitorDump(dump))) => {
-                translate(&self.names, name_of(&mut row.monitor))?;
+                translate(&self.names, row.monitor.name_mut())?;
                 let waiting = row.waiting_to_enter.len() + row.waiting_to_be_notified.len();
                 self.held_by_dump += ENTRY + waiting * size_of::<ThreadSerial>();
                 dump.monitors.push(row);
@@ -269,11 +268,6 @@ fn translate<T: Copy + Eq + Hash + Debug>(table: &FxHashMap<T, T>, id: &mut T) -
 
 fn unknown(id: impl Debug) -> String {
     format!("{id:?} is not in the stream before")
-}
-
-fn name_of(monitor: &mut Monitor) -> &mut NameId {
-    let (Monitor::Java { class: name, .. } | Monitor::Raw { name, .. }) = monitor;
-    name
 }
 
 #[cfg(test)]

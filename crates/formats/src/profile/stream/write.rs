@@ -2,7 +2,7 @@
 
 use super::{DumpKind, Message, Row, VERSION};
 use crate::profile::model::{
-    ClassSerial, CpuTime, CpuTimes, FrameId, MethodId, Monitor, NameId, Profile, Section, StackId,
+    ClassSerial, CpuTime, CpuTimes, FrameId, MethodId, NameId, Profile, Section, StackId,
     StackTime, ThreadSerial,
 };
 use crate::profile::writer::{Writer, unsupported};
@@ -92,12 +92,6 @@ impl<W: Write> StreamWriter<W> {
         self.names(profile, [class.name])?;
         self.send(&Message::Class(*class))
     }
-
-    /// Writes the name of a monitor.
-    fn monitor(&mut self, profile: &Profile, monitor: Monitor) -> io::Result<()> {
-        let (Monitor::Java { class: name, .. } | Monitor::Raw { name, .. }) = monitor;
-        self.names(profile, [name])
-    }
 }
 
 impl<W: Write> Writer for StreamWriter<W> {
@@ -163,7 +157,7 @@ impl<W: Write> Writer for StreamWriter<W> {
             }
             Section::MonitorTimes(times) => {
                 for row in &times.rows {
-                    self.monitor(profile, row.monitor)?;
+                    self.names(profile, [row.monitor.name()])?;
                     self.row(Row::MonitorTime(*row))?;
                 }
             }
@@ -172,7 +166,7 @@ impl<W: Write> Writer for StreamWriter<W> {
                     self.row(Row::Thread(*row))?;
                 }
                 for row in &dump.monitors {
-                    self.monitor(profile, row.monitor)?;
+                    self.names(profile, [row.monitor.name()])?;
                     self.row(Row::Monitor(row.clone()))?;
                 }
             }

@@ -5,12 +5,10 @@ use super::lines::{Lines, Words};
 use crate::profile::error::Error;
 use crate::profile::heap::type_name;
 use crate::profile::model::{
-    Amount, Call, Class, ClassSerial, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame,
-    FrameId, HeapDump, Line, Method, MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime,
-    MonitorTimes, NameId, ObjectId, Profile, Site, Sites, Thread, ThreadSerial, ThreadState,
-    ThreadStatus, Time, TraceSerial, Type,
+    Amount, Call, ClassSerial, CpuOld, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame, FrameId,
+    HeapDump, Line, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, ObjectId,
+    Profile, Site, Sites, Thread, ThreadSerial, ThreadState, ThreadStatus, Time, TraceSerial, Type,
 };
-use rustc_hash::FxHashMap;
 use std::time::Duration;
 
 const FIRST_LINE: &str = "JAVA PROFILE 1.0.1, created ";
@@ -41,7 +39,7 @@ pub fn is_text(bytes: &[u8]) -> bool {
 /// Reads a file.
 pub fn read(bytes: &[u8], profile: &mut Profile) -> Result<(), Error> {
     let lines = Lines::new(bytes);
-    let mut reader = Reader { lines, profile, classes: FxHashMap::default() };
+    let mut reader = Reader { lines, profile };
     reader.beginning()?;
     while let Some(line) = reader.lines.next() {
         reader.record(&line)?;
@@ -55,8 +53,6 @@ pub fn read(bytes: &[u8], profile: &mut Profile) -> Result<(), Error> {
 struct Reader<'a> {
     lines: Lines<'a>,
     profile: &'a mut Profile,
-    /// The classes that sites name. Text does not number them.
-    classes: FxHashMap<NameId, ClassSerial>,
 }
 
 impl Reader<'_> {
@@ -144,10 +140,7 @@ impl Reader<'_> {
             object,
             name: self.profile.names.intern(name),
             group: self.profile.names.intern(group),
-            parent_group: NameId::EMPTY,
-            trace: TraceSerial(0),
-            started: None,
-            ended: false,
+            ..Thread::default()
         };
         self.profile.threads.insert(serial, thread);
         Some(())
@@ -201,14 +194,8 @@ impl Reader<'_> {
         };
         let is_label = method.starts_with('[') && method.ends_with(']');
         let (class, name) = if is_label { ("", method) } else { method.rsplit_once('.')? };
-        let method = self.method(class, name, "", source);
+        let method = self.profile.intern_method([class, name, "", source]);
         Some(self.profile.frames.intern(Frame { method, line }))
-    }
-
-    fn method(&mut self, class: &str, name: &str, signature: &str, source: &str) -> MethodId {
-        let [class, name, signature, source] =
-            [class, name, signature, source].map(|text| self.profile.names.intern(text));
-        self.profile.methods.intern(Method { class, name, signature, source })
     }
 
     fn heap_dump(&mut self, mut words: Words<'_>) -> Result<Option<()>, Error> {
@@ -265,11 +252,8 @@ impl Reader<'_> {
             Some(())
         });
         for row in &sites.rows {
-            for (sum, part) in [(&mut sites.live, row.live), (&mut sites.allocated, row.allocated)]
-            {
-                sum.bytes = sum.bytes.saturating_add(part.bytes);
-                sum.instances = sum.instances.saturating_add(part.instances);
-            }
+            sites.live += row.live;
+            sites.allocated += row.allocated;
         }
         self.profile.sections.push(sites.into());
         read.map(Some)
@@ -286,18 +270,7 @@ impl Reader<'_> {
         }
         let array_of = name.ends_with("[]").then_some(Type::Reference);
         let name = self.profile.names.intern(name);
-        let next = ClassSerial(self.classes.len() as u32 + 1);
-        let serial = *self.classes.entry(name).or_insert(next);
-        if serial == next {
-            self.profile.classes.insert(Class {
-                serial,
-                object: ObjectId(0),
-                name,
-                trace: TraceSerial(0),
-                unloaded: false,
-            });
-        }
-        (serial, array_of)
+        (self.profile.classes.named(name), array_of)
     }
 
     fn cpu_samples(&mut self, mut words: Words<'_>) -> Result<Option<()>, Error> {
@@ -443,14 +416,16 @@ impl Reader<'_> {
             ))
         })?;
         let mut intern = |parts: MethodParts<'_>| {
-            parts.map(|(class, name, signature)| self.method(class, name, signature, ""))
+            parts.map(|[class, name, signature]| {
+                self.profile.intern_method([class, name, signature, ""])
+            })
         };
         Some(Call { count, callee: intern(halves.0), caller: intern(halves.1), time })
     }
 }
 
 /// Class, name and signature; None for a method that is not known.
-type MethodParts<'a> = Option<(&'a str, &'a str, &'a str)>;
+type MethodParts<'a> = Option<[&'a str; 3]>;
 
 /// Returns the parts of `class.name(signature)`, or `unknown`; None if it is neither.
 fn method_parts<'a>(text: &'a str, unknown: &str) -> Option<MethodParts<'a>> {
@@ -461,7 +436,7 @@ fn method_parts<'a>(text: &'a str, unknown: &str) -> Option<MethodParts<'a>> {
     let open = text.rfind('(')?;
     text[open..].contains(')').then_some(())?;
     let (class, name) = text[..open].rsplit_once('.')?;
-    Some(Some((class, name, &text[open..])))
+    Some(Some([class, name, &text[open..]]))
 }
 
 /// `(total = N) Sun Nov 22 01:03:08 2026`
