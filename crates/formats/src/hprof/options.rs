@@ -137,61 +137,7 @@ pub const SECRET_LENGTH: usize = 32;
 const CONTEXTS: u32 = 1_000_000;
 
 /// The text for a user who asks for help.
-pub const HELP: &str = "
-     HPROF: Heap and CPU Profiling Agent
-
-hprof usage: java -agentlib:hprof=[help]|[<option>=<value>, ...]
-
-Option Name and Value  Description                    Default
----------------------  -----------                    -------
-heap=dump|sites|all    heap profiling                 all *
-cpu=samples|times|old  CPU usage                      off
-cpu=wall               elapsed time of all threads    off
-monitor=y|n            monitor contention             n
-format=a|b             text(txt) or binary output     a
-file=<file>            write data to file; %p is the  java.hprof[{.txt}]
-                       process ID; the endings .svg,
-                       .collapsed, .pb.gz and .json
-                       select these formats
-net=<host>:<port>      send data over a socket        off
-depth=<size>           stack trace depth              4; 512 for pictures
-allocdepth=<size>      depth of allocation traces     as depth
-sample=<bytes>         report one object per so many  all objects
-                       allocated bytes (512k, 1m)
-live=y|n               sites have only the objects    n
-                       that survive a last collection
-contexts=<number>      limit of stacks for cpu=times  1000000
-over=<ms>              cpu=times has only calls that  all calls
-                       took so long, elapsed time
-interval=<ms>          sample interval in ms          10
-cutoff=<value>         output cutoff point            0.0001
-lineno=y|n             line number in traces?         y
-thread=y|n             thread in traces?              n
-doe=y|n                dump on exit?                  y
-duration=<seconds>     dump then, stop profiling      to the end
-force=y|n              force output to <file>         y
-verbose=y|n            print messages about dumps     y
-
-  * if none of heap, cpu and monitor is given
-
-Without effect, for old command lines
--------------------------------------
-gc_okay=y|n, msa=y|n, and the options for debugging HPROF itself
-
-Examples
---------
-  - Sample CPU usage every 20 milliseconds, with a stack depth of 3:
-      java -agentlib:hprof=cpu=samples,interval=20,depth=3 classname
-  - Show where the objects in the heap were allocated:
-      java -agentlib:hprof=heap=sites classname
-
-Notes
------
-  - The option format=b cannot be used with monitor=y.
-  - The option format=b cannot be used with cpu=old|times.
-  - java -Xrunhprof:[help]|[<option>=<value>, ...] does the same.
-  - SIGQUIT (kill -QUIT, Ctrl-\\) writes a dump; the program continues.
-";
+pub const HELP: &str = include_str!("help.txt");
 
 /// Why the options are refused: one line, in the words of JDK 8 where it has any.
 #[derive(Clone, PartialEq, Eq, Debug)]

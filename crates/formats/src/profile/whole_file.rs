@@ -138,6 +138,7 @@ mod tests {
     use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
+    use tempfile::TempDir;
 
     const NOBODY: u32 = 65534;
 
@@ -151,13 +152,6 @@ mod tests {
         is_root
     }
 
-    fn directory(name: &str) -> PathBuf {
-        let directory =
-            std::env::temp_dir().join(format!("whole_file.{name}.{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        directory
-    }
-
     fn write(file: &WholeFile, text: &str, more: bool) {
         let mut open = if more { file.go_on() } else { file.create() }.unwrap();
         open.write_all(text.as_bytes()).unwrap();
@@ -165,8 +159,8 @@ mod tests {
 
     #[test]
     fn it_has_its_name_only_while_it_is_whole() {
-        let directory = directory("name");
-        let path = directory.join("x.txt");
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("x.txt");
         let file = WholeFile::new(&path).unwrap();
         write(&file, "a", false);
         assert!(!path.exists());
@@ -180,24 +174,22 @@ mod tests {
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
         fs::remove_file(&path).unwrap();
         assert_eq!(file.go_on().unwrap_err().kind(), io::ErrorKind::NotFound);
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
     fn it_can_be_begun_again_before_it_is_whole() {
-        let directory = directory("again");
-        let file = WholeFile::new(&directory.join("x")).unwrap();
+        let directory = TempDir::new().unwrap();
+        let file = WholeFile::new(&directory.path().join("x")).unwrap();
         write(&file, "one", false);
         write(&file, "two", false);
         file.finish().unwrap();
-        assert_eq!(fs::read_to_string(directory.join("x")).unwrap(), "two");
-        fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(fs::read_to_string(directory.path().join("x")).unwrap(), "two");
     }
 
     #[test]
     fn it_is_for_its_owner_alone() {
-        let directory = directory("mode");
-        let path = directory.join("x");
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("x");
         fs::write(&path, "for everybody").unwrap();
         let file = WholeFile::new(&path).unwrap();
         for more in [false, true] {
@@ -205,19 +197,18 @@ mod tests {
             file.finish().unwrap();
             assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         }
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
     fn planted_link_is_not_followed() {
-        let directory = directory("planted");
-        let victim = directory.join("victim");
+        let directory = TempDir::new().unwrap();
+        let victim = directory.path().join("victim");
         fs::write(&victim, "precious").unwrap();
-        let file = WholeFile::new(&directory.join("x")).unwrap();
-        let other = WholeFile::new(&directory.join("x")).unwrap();
+        let file = WholeFile::new(&directory.path().join("x")).unwrap();
+        let other = WholeFile::new(&directory.path().join("x")).unwrap();
         assert_ne!(file.part(), other.part());
         // Another process may see the name afterwards, or guess it.
-        for target in [&victim, &directory.join("not there")] {
+        for target in [&victim, &directory.path().join("not there")] {
             symlink(target, file.part().unwrap()).unwrap();
             write(&file, "new", false);
             assert!(!file.part().unwrap().is_symlink());
@@ -225,7 +216,6 @@ mod tests {
         }
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
@@ -233,11 +223,11 @@ mod tests {
         if !can_be_two_users() {
             return;
         }
-        let directory = directory("shared");
+        let directory = TempDir::new().unwrap();
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o1777)).unwrap();
-        let victim = directory.join("victim");
+        let victim = directory.path().join("victim");
         fs::write(&victim, "precious").unwrap();
-        let (link, pipe) = (directory.join("link"), directory.join("pipe"));
+        let (link, pipe) = (directory.path().join("link"), directory.path().join("pipe"));
         symlink(&victim, &link).unwrap();
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         for planted in [&link, &pipe] {
@@ -252,7 +242,6 @@ mod tests {
         let file = WholeFile::new(&link).unwrap();
         assert_eq!(file.path(), victim.canonicalize().unwrap());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
@@ -262,10 +251,10 @@ mod tests {
         }
         // The kernel follows no such link in a sticky directory if it is set up so.
         for mode in [0o777, 0o1777] {
-            let directory = directory("race");
+            let directory = TempDir::new().unwrap();
             fs::set_permissions(&directory, fs::Permissions::from_mode(mode)).unwrap();
             let [path, planted, pipe, victim] =
-                ["x", "planted", "pipe", "victim"].map(|name| directory.join(name));
+                ["x", "planted", "pipe", "victim"].map(|name| directory.path().join(name));
             fs::write(&victim, "precious").unwrap();
             assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
             lchown(&pipe, Some(NOBODY), None).unwrap();
@@ -294,14 +283,14 @@ mod tests {
             assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
             let mut got = [0];
             assert!(matches!(reader.unwrap().read(&mut got), Ok(0)), "the pipe got {got:?}");
-            fs::remove_dir_all(&directory).unwrap();
         }
     }
 
     #[test]
     fn pipe_is_written_to_even_if_its_name_has_changed_hands() {
-        let directory = directory("swapped");
-        let [path, moved, victim] = ["x", "moved", "victim"].map(|name| directory.join(name));
+        let directory = TempDir::new().unwrap();
+        let [path, moved, victim] =
+            ["x", "moved", "victim"].map(|name| directory.path().join(name));
         fs::write(&victim, "precious").unwrap();
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let file = WholeFile::new(&path).unwrap();
@@ -314,17 +303,15 @@ mod tests {
         pipe.read_to_string(&mut text).unwrap();
         assert_eq!(text, "a");
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
     fn pipe_without_a_reader_is_an_error() {
-        let directory = directory("unread");
-        let path = directory.join("x");
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("x");
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let error = WholeFile::new(&path).unwrap().create().unwrap_err();
         assert_eq!(error.to_string(), "nobody reads this pipe");
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
@@ -346,29 +333,28 @@ mod tests {
         if !can_be_two_users() {
             return;
         }
-        let directory = directory("chain");
-        let shared = directory.join("shared");
+        let directory = TempDir::new().unwrap();
+        let shared = directory.path().join("shared");
         fs::create_dir(&shared).unwrap();
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
         let [own, planted, victim] =
-            [directory.join("own"), shared.join("planted"), directory.join("victim")];
+            [directory.path().join("own"), shared.join("planted"), directory.path().join("victim")];
         symlink("shared/planted", &own).unwrap();
         assert_eq!(WholeFile::new(&own).unwrap().path(), planted);
         symlink(&victim, &planted).unwrap();
         lchown(&planted, Some(NOBODY), None).unwrap();
         let error = WholeFile::new(&own).unwrap_err();
         assert!(error.to_string().starts_with("it belongs to another user"), "{error}");
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
     fn other_file_gets_the_name() {
-        let directory = directory("other");
-        let (path, other) = (directory.join("x"), directory.join("other"));
+        let directory = TempDir::new().unwrap();
+        let (path, other) = (directory.path().join("x"), directory.path().join("other"));
         fs::write(&path, "old").unwrap();
         fs::write(&other, "new").unwrap();
         let file = WholeFile::new(&path).unwrap();
-        assert_eq!(file.directory(), Some(directory.as_path()));
+        assert_eq!(file.directory(), Some(directory.path()));
         write(&file, "unfinished", false);
         file.replace_with(&other).unwrap();
         file.give_up();
@@ -376,13 +362,12 @@ mod tests {
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
         assert_eq!(WholeFile::new(Path::new("x")).unwrap().directory(), Some(Path::new(".")));
         assert_eq!(WholeFile::new(Path::new("/dev/null")).unwrap().directory(), None);
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
     fn a_link_stays_one() {
-        let directory = directory("link");
-        let (path, link) = (directory.join("x"), directory.join("link"));
+        let directory = TempDir::new().unwrap();
+        let (path, link) = (directory.path().join("x"), directory.path().join("link"));
         fs::write(&path, "old").unwrap();
         symlink("x", &link).unwrap();
         let file = WholeFile::new(&link).unwrap();
@@ -390,13 +375,12 @@ mod tests {
         file.finish().unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]
     fn directory_or_pipe_is_not_replaced() {
-        let directory = directory("pipe");
-        let path = directory.join("pipe");
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
         let reader = thread::spawn({
             let path = path.clone();
@@ -412,7 +396,6 @@ mod tests {
         file.give_up();
         assert_eq!(reader.join().unwrap(), "a");
         assert!(fs::metadata(&path).unwrap().file_type().is_fifo());
-        assert!(WholeFile::new(&directory).is_err());
-        fs::remove_dir_all(&directory).unwrap();
+        assert!(WholeFile::new(directory.path()).is_err());
     }
 }

@@ -1,7 +1,6 @@
 //! Files that another user has put where this one wants to write.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::mem;
@@ -13,16 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The error about such a file.
-#[derive(Debug)]
-pub struct Planted;
-
-impl fmt::Display for Planted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it belongs to another user, in a directory that everybody may write to; choose another name")
-    }
-}
-
-impl std::error::Error for Planted {}
+const PLANTED: &str =
+    "it belongs to another user, in a directory that everybody may write to; choose another name";
 
 /// The maximum number of links from an output's name to its file, as in Linux.
 const MOST_LINKS: usize = 40;
@@ -31,8 +22,8 @@ const MOST_LINKS: usize = 40;
 /// one, opened with `O_PATH`. Each name is looked up once: the entry that is checked is the one that is used.
 ///
 /// # Errors
-/// Returns [`Planted`] if another user has put a link or the file into a directory for everybody, or the error of the
-/// system.
+/// Returns `PermissionDenied` if another user has put a link or the file into a directory for everybody, or the error of
+/// the system.
 pub fn find(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -43,7 +34,7 @@ pub fn find(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
         };
         let metadata = entry.metadata()?;
         if is_planted(&path, &metadata) {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, Planted));
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, PLANTED));
         }
         if !metadata.is_symlink() {
             return Ok((path, Some(entry)));

@@ -1,7 +1,6 @@
 //! The files that an output goes to. The directories of Windows for temporary files belong to one user each, so none are
 //! planted. New files get the access rights of their directory.
 
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -14,18 +13,6 @@ use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_APPEND_DATA, FILE_FLAG_BACKUP_SEMANTICS, FILE_READ_ATTRIBUTES,
     FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, GetFileInformationByHandle, ReOpenFile,
 };
-
-/// The error about a file of another user, which no file is here.
-#[derive(Debug)]
-pub struct Planted;
-
-impl fmt::Display for Planted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("it belongs to another user; choose another name")
-    }
-}
-
-impl std::error::Error for Planted {}
 
 /// Returns the name of an output, and the file of this name if there is one, opened for its attributes only. Links are
 /// followed.
