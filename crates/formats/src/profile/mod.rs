@@ -27,8 +27,9 @@ pub use binary::{BinaryWriter, Version};
 pub use convert::LeftOut;
 pub use error::Error;
 pub use file::{Encoding, File, HeapReader};
-pub use formats::{AttributeValue, Family, otlp, otlp_rejected};
-pub use formats::{Format, UnknownFormat, write_stacks};
+#[cfg(feature = "otlp")]
+pub use formats::{AttributeValue, otlp, otlp_rejected};
+pub use formats::{Family, Format, UnknownFormat, write_stacks};
 pub use formats::{write_difference, write_family};
 pub use hidden::without_address;
 pub use increments::Increments;

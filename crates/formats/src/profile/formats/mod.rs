@@ -5,6 +5,7 @@ mod flame_graph;
 mod made_frames;
 pub(super) mod measures;
 mod name_tree;
+#[cfg(feature = "otlp")]
 mod otlp;
 mod pprof;
 mod protobuf;
@@ -121,5 +122,6 @@ pub fn write_stacks(
 
 pub use flame_graph::write_difference;
 pub use measures::Family;
+#[cfg(feature = "otlp")]
 pub use otlp::{AttributeValue, otlp, otlp_rejected};
 pub use pprof::write_family;

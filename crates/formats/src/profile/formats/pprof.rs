@@ -1,6 +1,6 @@
 //! The format of pprof: `profile.proto` of github.com/google/pprof, compressed.
 
-use super::measures::{Family, Measure, Period, start_and_duration};
+use super::measures::{Family, Kind, Measure, Period, start_and_duration};
 use super::protobuf::Message;
 use super::symbols::{Symbols, labels};
 use crate::profile::model::Profile;
@@ -24,6 +24,10 @@ mod field {
     pub const PERIOD: u32 = 12;
     pub const DEFAULT_SAMPLE_TYPE: u32 = 14;
 
+    pub mod value_type {
+        /// The quantity. The unit follows.
+        pub const TYPE: u32 = 1;
+    }
     pub mod sample {
         pub const LOCATION_ID: u32 = 1;
         pub const VALUE: u32 = 2;
@@ -36,6 +40,10 @@ mod field {
     pub mod location {
         pub const ID: u32 = 1;
         pub const LINE: u32 = 4;
+    }
+    pub mod line {
+        pub const FUNCTION_ID: u32 = 1;
+        pub const LINE: u32 = 2;
     }
     pub mod function {
         pub const ID: u32 = 1;
@@ -97,7 +105,7 @@ fn write_measures(
     let mut symbols = Symbols::default();
     let mut message = Message::default();
     for measure in measures {
-        let value_type = symbols.value_type(measure.kind);
+        let value_type = value_type(&mut symbols, measure.kind);
         message.message(field::SAMPLE_TYPE, &value_type);
     }
     // A stack is one sample with all of its weights.
@@ -132,7 +140,7 @@ fn write_measures(
     let [start, duration] = start_and_duration(profile);
     message.number(field::TIME_NANOS, start);
     message.number(field::DURATION_NANOS, duration);
-    let period_type = symbols.value_type(period.kind);
+    let period_type = value_type(&mut symbols, period.kind);
     message.message(field::PERIOD_TYPE, &period_type);
     message.number(field::PERIOD, period.value);
     message.number(field::DEFAULT_SAMPLE_TYPE, symbols.string(default_type));
@@ -145,9 +153,21 @@ fn write_measures(
     Ok(())
 }
 
+/// Returns the message for a quantity and its unit.
+fn value_type(symbols: &mut Symbols, kind: Kind) -> Message {
+    let mut message = Message::default();
+    for (field, name) in (field::value_type::TYPE..).zip(kind) {
+        message.number(field, symbols.string(name));
+    }
+    message
+}
+
 /// Writes the locations and functions.
 fn tables(symbols: &Symbols, message: &mut Message) {
-    for (id, line) in symbols.locations() {
+    for (id, (function, number)) in symbols.locations() {
+        let mut line = Message::default();
+        line.number(field::line::FUNCTION_ID, function);
+        line.number(field::line::LINE, number.into());
         let mut location = Message::default();
         location.number(field::location::ID, id);
         location.message(field::location::LINE, &line);

@@ -1,20 +1,10 @@
-//! The parts that pprof and OTLP have in common: strings, functions, locations and units.
+//! The parts that pprof and OTLP have in common: strings, functions and locations.
 
 use super::made_frames::{NO_FRAMES, thread_name};
-use super::measures::Kind;
-use super::protobuf::Message;
 use crate::profile::model::{FrameId, Line, NameId, Names, Profile, ThreadSerial, WallState};
 use crate::profile::weight::Stack;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
-
-/// The numbers of fields that are the same in both.
-mod field {
-    pub const LINE_FUNCTION: u32 = 1;
-    pub const LINE_LINE: u32 = 2;
-    /// The quantity. The unit follows.
-    pub const VALUE_TYPE: u32 = 1;
-}
 
 /// A function: its name, its name with the signature, and the file of its source, by their places in the strings.
 pub type Function = [u64; 3];
@@ -33,15 +23,6 @@ impl Symbols {
     /// Returns the place of a string.
     pub fn string(&mut self, text: &str) -> u64 {
         self.strings.intern(text).0.into()
-    }
-
-    /// Returns the message for a quantity and its unit.
-    pub fn value_type(&mut self, kind: Kind) -> Message {
-        let mut message = Message::default();
-        for (field, name) in (field::VALUE_TYPE..).zip(kind) {
-            message.number(field, self.string(name));
-        }
-        message
     }
 
     /// Returns the locations of a stack, innermost first; at least one.
@@ -87,15 +68,9 @@ impl Symbols {
         self.location([name, name, ""], 0)
     }
 
-    /// Returns the locations with their numbers: a message with the function and the line of each.
-    pub fn locations(&self) -> impl Iterator<Item = (u64, Message)> {
-        let line = |(function, line): &(u64, u32)| {
-            let mut message = Message::default();
-            message.number(field::LINE_FUNCTION, *function);
-            message.number(field::LINE_LINE, (*line).into());
-            message
-        };
-        (1..).zip(self.locations.iter().map(line))
+    /// Returns the locations with their numbers: the function and the line of each.
+    pub fn locations(&self) -> impl Iterator<Item = (u64, (u64, u32))> {
+        (1..).zip(self.locations.iter().copied())
     }
 
     /// Returns the functions with their numbers.
