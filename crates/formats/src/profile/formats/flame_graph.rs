@@ -1,32 +1,15 @@
 //! A flame graph as a picture that opens in a browser: it zooms and searches.
 
-use super::name_tree::NameTree;
+use super::name_tree::{NameTree, ROOT, Values};
 use crate::profile::model::Profile;
 use crate::profile::printable;
 use crate::profile::weight::{Unit, Weight};
-use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
-/// The share of the whole below which a frame is less than a tenth of a pixel wide.
-const INVISIBLE: f64 = 1e-4;
-
-/// Returns the values of the stacks by their names, `outermost;…;innermost`.
-fn sums(tree: &NameTree) -> io::Result<BTreeMap<String, u64>> {
-    let mut sums = BTreeMap::new();
-    tree.each(|names, value| {
-        sums.insert(names.to_owned(), value);
-        Ok(())
-    })?;
-    Ok(sums)
-}
-
 /// Writes a flame graph of the profile.
 pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Result<()> {
-    let stacks = sums(&NameTree::of(profile, weight).without_less_than(INVISIBLE))?;
-    let mut tree = Tree::default();
-    stacks.iter().for_each(|(names, value)| tree.add(names, [0, *value]));
-    draw(tree, false, weight, &profile.created.to_text(), out)
+    draw(NameTree::of(profile, weight), false, weight, &profile.created.to_text(), out)
 }
 
 /// Writes a flame graph of `after`: red has grown since `before`, blue has shrunk.
@@ -39,58 +22,15 @@ pub fn write_difference(
     weight: Weight,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    // A frame that is invisible in one profile may be visible in the other.
-    let sums = |profile| sums(&NameTree::in_any_run(profile, weight));
-    let [old, new] = [sums(before)?, sums(after)?];
-    let mut tree = Tree::default();
-    old.iter().for_each(|(names, value)| tree.add(names, [*value, 0]));
-    new.iter().for_each(|(names, value)| tree.add(names, [0, *value]));
     let times = format!("{} and {}", before.created.to_text(), after.created.to_text());
-    draw(tree, true, weight, &times, out)
-}
-
-/// The stacks, put together where they begin alike.
-struct Tree<'a>(Vec<Node<'a>>);
-
-#[derive(Default)]
-struct Node<'a> {
-    name: &'a str,
-    /// The weights before and after, of this frame and all above it.
-    values: [u64; 2],
-    /// In the order of their names, so that the same profile is the same picture.
-    children: BTreeMap<&'a str, usize>,
-}
-
-impl Default for Tree<'_> {
-    fn default() -> Self {
-        Self(vec![Node { name: "all", ..Node::default() }])
-    }
-}
-
-impl<'a> Tree<'a> {
-    fn add(&mut self, names: &'a str, values: [u64; 2]) {
-        let mut current = 0;
-        self.weigh(current, values);
-        for name in names.split(';') {
-            let next = self.0.len();
-            current = *self.0[current].children.entry(name).or_insert(next);
-            if current == next {
-                self.0.push(Node { name, ..Node::default() });
-            }
-            self.weigh(current, values);
-        }
-    }
-
-    fn weigh(&mut self, node: usize, values: [u64; 2]) {
-        for (sum, value) in self.0[node].values.iter_mut().zip(values) {
-            *sum = sum.saturating_add(value);
-        }
-    }
+    draw(NameTree::of_runs(before, after, weight), true, weight, &times, out)
 }
 
 /// A frame of the picture.
 struct Frame<'a> {
-    node: &'a Node<'a>,
+    name: &'a str,
+    /// With those of all frames above it.
+    values: Values,
     x: f64,
     width: f64,
     depth: usize,
@@ -114,47 +54,47 @@ const STYLE: &str =
 #matched { text-anchor: end } #frames > g { cursor: pointer } #frames text { pointer-events: none }
 #frames > g:hover > rect { stroke: #000; stroke-width: 0.5 } .parent { opacity: 0.5 }";
 
-fn frames<'a>(tree: &'a Tree<'a>) -> Vec<Frame<'a>> {
-    let nodes = &tree.0;
-    let scale = (WIDTH - 2.0 * LEFT) / (nodes[0].values[1] as f64).max(1.0);
+fn frames(tree: &NameTree) -> Vec<Frame<'_>> {
+    let (totals, children) = (tree.totals(), tree.children());
+    let scale = (WIDTH - 2.0 * LEFT) / (totals[0][1] as f64).max(1.0);
     let mut frames = Vec::new();
-    let mut open = vec![(0, 0u64, 0)];
-    while let Some((node, start, depth)) = open.pop() {
-        let node = &nodes[node];
-        let width = node.values[1] as f64 * scale;
+    let mut open = vec![(ROOT, 0u64, 0)];
+    while let Some((node, mut start, depth)) = open.pop() {
+        let values = totals[node as usize];
+        let width = values[1] as f64 * scale;
         if width < NARROWEST {
             continue;
         }
-        frames.push(Frame { node, x: LEFT + start as f64 * scale, width, depth });
-        let mut start = start;
-        for child in node.children.values() {
+        let x = LEFT + start as f64 * scale;
+        let name = if node == ROOT { "all" } else { tree.name_of(node) };
+        frames.push(Frame { name, values, x, width, depth });
+        for child in children.of(node) {
             open.push((*child, start, depth + 1));
-            start = start.saturating_add(nodes[*child].values[1]);
+            start = start.saturating_add(totals[*child as usize][1]);
         }
     }
     frames
 }
 
 fn draw(
-    tree: Tree<'_>,
+    mut tree: NameTree,
     is_difference: bool,
     weight: Weight,
     subtitle: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let nothing = format!("no {}", weight.title());
-    let mut tree = tree;
-    if tree.0[0].values[1] == 0 {
+    if tree.totals()[0][1] == 0 {
         // An empty profile still makes a picture, so that the viewer sees that it is empty.
-        tree = Tree::default();
-        tree.add(&nothing, [1, 1]);
+        tree = NameTree::new(false);
+        tree.add_names(&[&format!("no {}", weight.title())], [1, 1]);
     }
     let frames = frames(&tree);
     let depth = frames.iter().map(|frame| frame.depth + 1).max().unwrap_or(0);
     let height = ABOVE + FRAME * depth + BELOW;
-    let total = tree.0[0].values[1] as f64;
-    let change = |node: &Node<'_>| node.values[1] as f64 - node.values[0] as f64;
-    let largest = frames.iter().skip(1).map(|frame| change(frame.node).abs()).fold(1.0, f64::max);
+    let total = frames.first().map_or(1.0, |root| root.values[1] as f64);
+    let change = |[before, after]: Values| after as f64 - before as f64;
+    let changes = frames.iter().skip(1).map(|frame| change(frame.values).abs());
+    let largest = changes.fold(1.0, f64::max);
     write!(
         out,
         r##"<?xml version="1.0" encoding="UTF-8" standalone="no"?>
@@ -177,29 +117,28 @@ fn draw(
         bottom = height - BELOW / 3,
     )?;
     for frame in &frames {
-        let node = frame.node;
-        let amount = amount(node.values[1], weight.unit());
-        let mut share = format!("{:.2}%", 100.0 * node.values[1] as f64 / total);
+        let Frame { name, values, x, width, .. } = *frame;
+        let amount = amount(values[1], weight.unit());
+        let mut share = format!("{:.2}%", 100.0 * values[1] as f64 / total);
         if frame.depth == 0 {
             share = "100%".into();
         } else if is_difference {
-            share += &format!("; {:+.2}%", 100.0 * change(node) / total);
+            share += &format!("; {:+.2}%", 100.0 * change(values) / total);
         }
         let color = match frame.depth {
             0 => "#d0d0d0".into(),
-            _ if is_difference => color_of_change(change(node) / largest),
-            _ => color_of_name(node.name, weight.unit()),
+            _ if is_difference => color_of_change(change(values) / largest),
+            _ => color_of_name(name, weight.unit()),
         };
-        let (x, width) = (frame.x, frame.width);
         let y = ABOVE + FRAME * (depth - 1 - frame.depth);
         writeln!(
             out,
             r#"<g><title>{name} ({amount}, {share})</title><rect x="{x:.4}" y="{y}" width="{width:.4}" height="{height}" fill="{color}" rx="1"/><text x="{text_x:.4}" y="{text_y}">{text}</text></g>"#,
-            name = Xml(node.name),
+            name = Xml(name),
             height = FRAME - 1,
             text_x = x + 3.0,
             text_y = y + 12,
-            text = Xml(&fitting(node.name, width)),
+            text = Xml(&fitting(name, width)),
         )?;
     }
     write!(out, "</g>\n<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n")
@@ -306,13 +245,15 @@ mod tests {
 
     #[test]
     fn frames_lie_within_the_one_below_them() {
-        let mut tree = Tree::default();
-        for (names, value) in [("a;b", 3), ("a;c;d", 5), ("e", 2), ("a", u64::MAX)] {
-            tree.add(names, [0, value]);
+        let mut tree = NameTree::new(false);
+        for (names, value) in
+            [(&["a", "b"][..], 3), (&["a", "c", "d"], 5), (&["e"], 2), (&["a"], u64::MAX)]
+        {
+            tree.add_names(names, [0, value]);
         }
         let frames = frames(&tree);
         let root = &frames[0];
-        assert_eq!((root.node.name, root.x, root.width), ("all", LEFT, WIDTH - 2.0 * LEFT));
+        assert_eq!((root.name, root.x, root.width), ("all", LEFT, WIDTH - 2.0 * LEFT));
         for frame in &frames {
             assert!(frame.x >= LEFT && frame.x + frame.width <= WIDTH - LEFT + 0.01);
         }

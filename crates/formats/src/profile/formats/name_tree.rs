@@ -15,35 +15,50 @@ pub struct NameTree {
     /// True if the names of hidden classes have no addresses, as for a comparison with another run.
     in_any_run: bool,
     names: Names,
-    /// The parents and names of nodes, and their own values.
-    nodes: IndexMap<(u32, u32), u64, FxBuildHasher>,
+    /// The parents and names of nodes, and their own values before and after.
+    nodes: IndexMap<(u32, u32), Values, FxBuildHasher>,
 }
 
+/// The values in two profiles that are compared. A profile alone has the second.
+pub type Values = [u64; 2];
+
 /// The node below all stacks, which has no name.
-const ROOT: u32 = 0;
+pub const ROOT: u32 = 0;
 
 impl NameTree {
+    /// Returns a tree without stacks.
+    pub fn new(in_any_run: bool) -> Self {
+        let nodes = IndexMap::from_iter([((ROOT, u32::MAX), [0; 2])]);
+        Self { in_any_run, names: Names::default(), nodes }
+    }
+
     /// Builds the tree of the stacks whose weight is not 0.
     pub fn of(profile: &Profile, weight: Weight) -> Self {
-        Self::new(profile, weight, false)
+        let mut tree = Self::new(false);
+        tree.add(profile, weight, |value| [0, value]);
+        tree
     }
 
-    /// Builds the tree of the stacks whose weight is not 0, with names that are the same in each run of the VM.
-    pub fn in_any_run(profile: &Profile, weight: Weight) -> Self {
-        Self::new(profile, weight, true)
+    /// Builds one tree of two profiles, with names that are the same in each run of the VM.
+    pub fn of_runs(before: &Profile, after: &Profile, weight: Weight) -> Self {
+        let mut tree = Self::new(true);
+        tree.add(before, weight, |value| [value, 0]);
+        tree.add(after, weight, |value| [0, value]);
+        tree
     }
 
-    fn new(profile: &Profile, weight: Weight, in_any_run: bool) -> Self {
-        let mut tree = Self { in_any_run, names: Names::default(), nodes: IndexMap::default() };
-        tree.nodes.insert((ROOT, u32::MAX), 0);
+    fn add(&mut self, profile: &Profile, weight: Weight, values: fn(u64) -> Values) {
         let mut known = Known::default();
         for stack in stacks(profile, weight) {
-            let node = tree.node(profile, &stack, &mut known);
-            if let Some((_, value)) = tree.nodes.get_index_mut(node as usize) {
-                *value = value.saturating_add(stack.value);
-            }
+            let node = self.node(profile, &stack, &mut known);
+            add(&mut self.nodes[node as usize], values(stack.value));
         }
-        tree
+    }
+
+    /// Adds a stack of these names, outermost first.
+    pub fn add_names(&mut self, names: &[&str], values: Values) {
+        let node = names.iter().fold(ROOT, |node, name| self.child(node, name));
+        add(&mut self.nodes[node as usize], values);
     }
 
     fn node(&mut self, profile: &Profile, stack: &Stack<'_>, known: &mut Known) -> u32 {
@@ -105,65 +120,87 @@ impl NameTree {
     fn child_named(&mut self, parent: u32, name: u32) -> u32 {
         let entry = self.nodes.entry((parent, name));
         let place = entry.index() as u32;
-        entry.or_insert(0);
+        entry.or_insert([0; 2]);
         place
     }
 
-    /// Adds what weighs less than `share` of the whole to its caller, which does not change any other value.
-    pub fn without_less_than(mut self, share: f64) -> Self {
-        let mut totals: Vec<u64> = self.nodes.values().copied().collect();
-        let parents: Vec<u32> = self.nodes.keys().map(|key| key.0).collect();
+    /// Returns the name of a node.
+    pub fn name_of(&self, node: u32) -> &str {
+        self.names.get(NameId(self.key(node).1))
+    }
+
+    fn key(&self, node: u32) -> (u32, u32) {
+        self.nodes.get_index(node as usize).map_or((ROOT, 0), |node| *node.0)
+    }
+
+    /// Returns the values of each node with those of its callees.
+    pub fn totals(&self) -> Vec<Values> {
+        let mut totals: Vec<_> = self.nodes.values().copied().collect();
         for node in (1..totals.len()).rev() {
-            let parent = parents[node] as usize;
-            totals[parent] = totals[parent].saturating_add(totals[node]);
+            let values = totals[node];
+            add(&mut totals[self.key(node as u32).0 as usize], values);
         }
-        let least = totals[0] as f64 * share;
-        let mut values: Vec<u64> = self.nodes.values().copied().collect();
-        for node in (1..totals.len()).rev() {
-            let parent = parents[node];
-            if (totals[node] as f64) < least && parent != ROOT {
-                let value = std::mem::take(&mut values[node]);
-                values[parent as usize] = values[parent as usize].saturating_add(value);
-            }
-        }
-        self.nodes.values_mut().zip(values).for_each(|(place, value)| *place = value);
-        self
+        totals
+    }
+
+    /// Returns the callees of each node.
+    pub fn children(&self) -> Children {
+        let mut ranks: Vec<u32> = (0..self.names.len() as u32).collect();
+        ranks.sort_unstable_by_key(|name| self.names.get(NameId(*name)));
+        let mut rank_of = vec![0; ranks.len()];
+        (0..).zip(ranks).for_each(|(rank, name)| rank_of[name as usize] = rank);
+        let mut nodes: Vec<u32> = (1..self.nodes.len() as u32).collect();
+        nodes.sort_unstable_by_key(|node| {
+            let (parent, name) = self.key(*node);
+            (parent, rank_of[name as usize])
+        });
+        let mut begin = vec![0_usize; self.nodes.len() + 1];
+        nodes.iter().for_each(|node| begin[self.key(*node).0 as usize + 1] += 1);
+        (1..begin.len()).for_each(|place| begin[place] += begin[place - 1]);
+        Children { nodes, begin }
     }
 
     /// Passes the names of each stack that has a value, outermost first and separated by `;`, and its value:
     /// callers before what they call, and callees of one caller in the order of their names.
     pub fn each(&self, mut visit: impl FnMut(&str, u64) -> io::Result<()>) -> io::Result<()> {
-        let mut ranks: Vec<u32> = (0..self.names.len() as u32).collect();
-        ranks.sort_unstable_by_key(|name| self.names.get(NameId(*name)));
-        let mut rank_of = vec![0; ranks.len()];
-        (0..).zip(ranks).for_each(|(rank, name)| rank_of[name as usize] = rank);
-        let mut children: Vec<u32> = (1..self.nodes.len() as u32).collect();
-        let key = |node: u32| self.nodes.get_index(node as usize).map_or((ROOT, 0), |node| *node.0);
-        children.sort_unstable_by_key(|node| {
-            let (parent, name) = key(*node);
-            (parent, rank_of[name as usize])
-        });
-        // The place of the first child of each node.
-        let mut begin = vec![0_usize; self.nodes.len() + 1];
-        children.iter().for_each(|node| begin[key(*node).0 as usize + 1] += 1);
-        (1..begin.len()).for_each(|place| begin[place] += begin[place - 1]);
+        let children = self.children();
         let mut line = String::new();
         // Nodes and how long the names of their callers are.
-        let of = |node: u32| children[begin[node as usize]..begin[node as usize + 1]].iter().rev();
+        let of = |node: u32| children.of(node).iter().rev();
         let mut stack: Vec<_> = of(ROOT).map(|node| (*node, 0)).collect();
         while let Some((node, length)) = stack.pop() {
             line.truncate(length);
             if length > 0 {
                 line.push(';');
             }
-            line += self.names.get(NameId(key(node).1));
-            let value = self.nodes[node as usize];
+            line += self.name_of(node);
+            let [_, value] = self.nodes[node as usize];
             if value > 0 {
                 visit(&line, value)?;
             }
             stack.extend(of(node).map(|child| (*child, line.len())));
         }
         Ok(())
+    }
+}
+
+fn add(sum: &mut Values, more: Values) {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum = sum.saturating_add(more);
+    }
+}
+
+/// The callees of nodes, in the order of their names.
+pub struct Children {
+    nodes: Vec<u32>,
+    /// The place of the first callee of each node.
+    begin: Vec<usize>,
+}
+
+impl Children {
+    /// Returns the callees of a node.
+    pub fn of(&self, node: u32) -> &[u32] {
+        &self.nodes[self.begin[node as usize]..self.begin[node as usize + 1]]
     }
 }
 
@@ -185,15 +222,14 @@ fn clean(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::model::{CpuTime, CpuTimes, Frame, Line, Method, TraceSerial};
+    use crate::profile::model::{CpuTime, CpuTimes, Frame, Line};
     use std::time::Duration;
 
     #[test]
-    fn small_stacks_are_added_to_their_callers() {
+    fn stacks_that_differ_in_lines_are_one() {
         let mut profile = Profile::default();
         let mut frame = |name: &str, line| {
-            let (class, name) = (profile.names.intern("A"), profile.names.intern(name));
-            let method = profile.methods.intern(Method { class, name, ..Method::default() });
+            let method = profile.intern_method(["A", name, "", ""]);
             profile.frames.intern(Frame { method, line: Line::Number(line) })
         };
         let [main, a, b, b_later] = [frame("main", 1), frame("a", 2), frame("b", 3), frame("b", 4)];
@@ -212,20 +248,13 @@ mod tests {
         ];
         let total = rows.iter().map(|row| row.own).sum();
         profile.sections.push(CpuTimes { total, rows, ..CpuTimes::default() }.into());
-        let lines = |tree: &NameTree| {
-            let mut lines = Vec::new();
-            tree.each(|names, value| {
-                lines.push(format!("{names} {value}"));
-                Ok(())
-            })
-            .unwrap();
-            lines
+        let mut lines = Vec::new();
+        let mut keep = |names: &str, value| {
+            lines.push(format!("{names} {value}"));
+            Ok(())
         };
-        let tree = NameTree::of(&profile, Weight::CpuTime);
+        NameTree::of(&profile, Weight::CpuTime).each(&mut keep).unwrap();
         let all = ["A.a 1", "A.main 10", "A.main;A.a 4", "A.main;A.a;A.b 5", "A.main;A.b 80"];
-        assert_eq!(lines(&tree), all);
-        let large = tree.without_less_than(0.1);
-        assert_eq!(lines(&large), ["A.a 1", "A.main 19", "A.main;A.b 80"]);
-        assert_eq!(profile.traces.get(TraceSerial(7)), None);
+        assert_eq!(lines, all);
     }
 }
