@@ -7,7 +7,6 @@ const VIEWS = [
   ['flame', 'Flame graph', flameView, stacked],
   ['tree', 'Call tree', treeView, stacked],
   ['time', 'Time', timeView, measures.some((measure) => measure.table.times)],
-  ['calls', 'Calls', callsView, data.calls.some((calls) => calls.callee.length)],
   ['sites', 'Allocation sites', sitesView, Boolean(tableOf('sites'))],
   ['heap', 'Heap', heapView, data.heaps.some(Boolean)],
   [

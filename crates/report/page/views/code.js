@@ -399,37 +399,3 @@ const stackText = (node) => {
 function nothing(text) {
   return h('section', {}, h('h2', {}, 'Nothing here'), h('p', {}, text));
 }
-
-// Who called whom, as `cpu=old` tells it.
-function callsView(page) {
-  const rows = data.calls.flatMap((calls, profile) =>
-    calls.callee.map((callee, row) => ({
-      profile,
-      callee: strings[callee],
-      caller: strings[calls.caller[row]],
-      count: calls.count[row],
-      time: calls.time[row],
-    })),
-  );
-  const element = table({
-    caption: 'Calls',
-    rows,
-    text: (row) => `${row.callee} ${row.caller}`,
-    columns: [
-      { title: 'Count', numeric: true, value: (row) => row.count, cell: (row) => grouped.format(row.count) },
-      {
-        title: 'Time',
-        help: 'in the callee and in what it called',
-        numeric: true,
-        value: (row) => row.time,
-        cell: (row) => show(row.time, 'microseconds'),
-      },
-      { title: 'Callee', value: (row) => row.callee },
-      { title: 'Caller', value: (row) => row.caller },
-      comparing && { title: 'File', value: (row) => profiles[row.profile].name },
-    ].filter(Boolean),
-  });
-  const view = section('Calls', element);
-  view.search = element.search;
-  return view;
-}

@@ -24,7 +24,7 @@ use heap::Heap;
 use monitors::Dump;
 pub(crate) use read::read;
 use shared::Shared;
-use stacks::{Calls, Table, microseconds};
+use stacks::{Table, microseconds};
 use threads::Threads;
 
 /// The name of the schema of the data.
@@ -43,7 +43,6 @@ pub(crate) struct Data {
     code: Code,
     threads: Threads,
     tables: Vec<Table>,
-    calls: Vec<Calls>,
     monitor_dumps: Vec<Vec<Dump>>,
     #[serde(skip_deserializing)]
     heaps: Vec<Option<Heap>>,
@@ -113,7 +112,6 @@ impl Data {
         let profiles: Vec<&Profile> = inputs.iter().map(|input| input.profile).collect();
         let intervals = inputs.iter().map(|input| input.recording?.interval).collect::<Vec<_>>();
         let tables = stacks::tables(&mut shared, &profiles, &intervals);
-        let calls = profiles.iter().map(|profile| Calls::of(&mut shared, profile)).collect();
         let monitor_dumps = profiles.iter().enumerate();
         let monitor_dumps = monitor_dumps
             .map(|(number, profile)| monitors::dumps(&mut shared, number, profile))
@@ -132,7 +130,6 @@ impl Data {
             code: shared.code.into(),
             threads,
             tables,
-            calls,
             monitor_dumps,
             heaps,
         }

@@ -6,16 +6,15 @@
 use std::time::Duration;
 
 use jvmpi_formats::profile::{
-    Amount, BucketSamples, Call, Class, ClassSerial, CpuOld, CpuSample, CpuSamples, CpuTime,
-    CpuTimes, Frame, FrameId, Line, Method, MethodId, Monitor, MonitorDump, MonitorStatus,
-    MonitorTime, MonitorTimes, NameId, ObjectId, Profile, Site, Sites, StackId, Thread,
-    ThreadSerial, ThreadState, ThreadStatus, Time, Timeline, TraceSerial, WallState,
+    Amount, BucketSamples, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame, FrameId, Line, Method,
+    MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, NameId, ObjectId,
+    Profile, Site, Sites, StackId, Thread, ThreadSerial, ThreadState, ThreadStatus, Time, Timeline,
+    TraceSerial, WallState,
 };
-use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::monitors::{self, Dump};
-use super::stacks::{Calls, Table, Unit};
+use super::stacks::{Measure, Table, Unit};
 use super::{Code, Data, SCHEMA, Threads, VERSION};
 use crate::Recording;
 
@@ -58,7 +57,6 @@ struct Reader<'a> {
     methods: Vec<MethodId>,
     /// The numbers of threads by their index.
     threads: Vec<ThreadSerial>,
-    classes: FxHashMap<NameId, ClassSerial>,
 }
 
 impl Reader<'_> {
@@ -69,7 +67,6 @@ impl Reader<'_> {
             profile: Profile { created: Time(header.created), ..Profile::default() },
             methods: Vec::new(),
             threads: Vec::new(),
-            classes: FxHashMap::default(),
         };
         let recording = header.recording.as_ref();
         let interval =
@@ -85,7 +82,6 @@ impl Reader<'_> {
                 _ => return None,
             }
         }
-        data.calls.iter().try_for_each(|calls| reader.calls(calls))?;
         data.monitor_dumps.iter().flatten().try_for_each(|dump| reader.monitor_dump(dump))?;
         Some((reader.profile, recording.map(Recording::from)))
     }
@@ -129,16 +125,15 @@ impl Reader<'_> {
             let started = Some(Time(*started.get(row)?)).filter(|time| *time != Time(0));
             let thread = Thread {
                 serial,
-                object: ObjectId(0),
                 name: self.name(name)?,
                 group: self.name(group)?,
-                parent_group: NameId::EMPTY,
                 trace: match *nodes.get(row)? {
                     0 => TraceSerial(0),
                     node => self.trace(node, -1)?,
                 },
                 started,
                 ended: *ended.get(row)?,
+                ..Thread::default()
             };
             self.profile.threads.insert(serial, thread);
         }
@@ -186,7 +181,7 @@ impl Reader<'_> {
                 trace = traces.intern_stack(thread, stack);
             }
             traces.push(trace);
-            rows.push(CpuSample { trace, samples: value / each, hits: value / each });
+            rows.push(CpuSample::new(trace, value / each));
         }
         let mut timeline = Timeline::default();
         if let Some(times) = &table.times {
@@ -220,29 +215,18 @@ impl Reader<'_> {
         let [live_bytes, live, bytes, objects] = &table.measures[..] else { return None };
         let mut rows = Vec::new();
         for row in 0..table.node.len() {
-            let value = |of: &super::stacks::Measure| of.values.first()?.get(row).copied();
+            let value = |of: &Measure| of.values.first()?.get(row).copied();
             let live = Amount { bytes: value(live_bytes)?, instances: value(live)? };
             let allocated = Amount { bytes: value(bytes)?, instances: value(objects)? };
-            let name = self.object(*table.object.get(row)?)?.to_owned();
-            let (class, trace) = (self.class(&name), self.trace_of(table, row)?);
-            rows.push(Site { class, array_of: None, trace, live, allocated });
+            let name = self.name(u32::try_from(*table.object.get(row)?).ok()?)?;
+            let (class, trace) = (self.profile.classes.named(name), self.trace_of(table, row)?);
+            rows.push(Site { class, trace, live, allocated, ..Site::default() });
         }
-        let total = |of: &super::stacks::Measure| of.total.first().copied();
+        let total = |of: &Measure| of.total.first().copied();
         let live = Amount { bytes: total(live_bytes)?, instances: total(live)? };
         let allocated = Amount { bytes: total(bytes)?, instances: total(objects)? };
         self.profile.sections.push(Sites { live, allocated, rows, ..Sites::default() }.into());
         Some(())
-    }
-
-    fn class(&mut self, name: &str) -> ClassSerial {
-        let name = self.profile.names.intern(name);
-        let next = ClassSerial(self.classes.len() as u32 + 1);
-        let serial = *self.classes.entry(name).or_insert(next);
-        if serial == next {
-            let (object, trace) = (ObjectId(0), TraceSerial(0));
-            self.profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
-        }
-        serial
     }
 
     fn monitors(&mut self, table: &Table) -> Option<()> {
@@ -276,33 +260,6 @@ impl Reader<'_> {
                 Monitor::Raw { id: ObjectId(0), name }
             }
         }
-    }
-
-    fn calls(&mut self, calls: &Calls) -> Option<()> {
-        let mut rows = Vec::new();
-        for (row, callee) in calls.callee.iter().enumerate() {
-            rows.push(Call {
-                count: *calls.count.get(row)?,
-                callee: self.method(*callee)?,
-                caller: self.method(*calls.caller.get(row)?)?,
-                time: Duration::from_micros(*calls.time.get(row)?),
-            });
-        }
-        if !rows.is_empty() {
-            self.profile.sections.push(CpuOld { rows }.into());
-        }
-        Some(())
-    }
-
-    /// Returns the method that is written as `app.Main.run()V`, or None within for an unknown one.
-    fn method(&mut self, string: u32) -> Option<Option<MethodId>> {
-        let text = self.strings.get(string as usize)?;
-        let (path, signature) = text.split_at(text.find('(').unwrap_or(text.len()));
-        let Some((class, name)) = path.rsplit_once('.') else { return Some(None) };
-        let [class, name, signature] =
-            [class, name, signature].map(|name| self.profile.names.intern(name));
-        let method = Method { class, name, signature, ..Method::default() };
-        Some(Some(self.profile.methods.intern(method)))
     }
 
     fn monitor_dump(&mut self, dump: &Dump) -> Option<()> {
@@ -347,42 +304,25 @@ mod tests {
     /// Returns the page of a profile with a CPU sample each 10 ms, a parked thread, a site and a monitor.
     fn page() -> Vec<u8> {
         let mut profile = Profile { created: Time(7), ..Profile::default() };
-        let [class, name, lock] =
-            ["app.Main", "run", "app.Lock"].map(|name| profile.names.intern(name));
-        let method = Method { class, name, ..Method::default() };
-        let method = profile.methods.intern(method);
+        let lock = profile.names.intern("app.Lock");
+        let method = profile.intern_method(["app.Main", "run", "", ""]);
         let frame = profile.frames.intern(Frame { method, line: Line::Number(3) });
         let serial = ThreadSerial(4);
-        let thread = Thread {
-            serial,
-            object: ObjectId(0),
-            name: profile.names.intern("</script>"),
-            group: NameId::EMPTY,
-            parent_group: NameId::EMPTY,
-            trace: TraceSerial(0),
-            started: None,
-            ended: true,
-        };
+        let name = profile.names.intern("</script>");
+        let thread = Thread { serial, name, ended: true, ..Thread::default() };
         profile.threads.insert(serial, thread);
         let state = profile.state_frame(WallState::Parked);
         let trace = profile.traces.intern(serial, &[frame]);
         let parked = profile.traces.intern(serial, &[state, frame]);
-        let rows = [trace, parked].map(|trace| CpuSample { trace, samples: 5, hits: 5 }).to_vec();
+        let rows = [trace, parked].map(|trace| CpuSample::new(trace, 5)).to_vec();
         let at = BucketSamples { bucket: 3, trace, samples: 5 };
         let timeline = Timeline { bucket: Duration::from_millis(20), rows: vec![at] };
         profile
             .sections
             .push(CpuSamples { total: 10, rows, timeline, ..CpuSamples::default() }.into());
-        let class = Class {
-            serial: ClassSerial(1),
-            object: ObjectId(9),
-            name: lock,
-            trace: TraceSerial(0),
-            unloaded: false,
-        };
-        profile.classes.insert(class);
+        let class = profile.classes.named(lock);
         let live = Amount { bytes: 16, instances: 1 };
-        let site = Site { class: class.serial, array_of: None, trace, live, allocated: live };
+        let site = Site { class, trace, live, allocated: live, ..Site::default() };
         profile
             .sections
             .push(Sites { live, allocated: live, rows: vec![site], ..Sites::default() }.into());

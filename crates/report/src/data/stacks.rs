@@ -356,39 +356,3 @@ pub(super) fn monitor_name(profile: &Profile, monitor: Monitor, with_id: bool) -
 pub(super) fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
-
-/// Callers and callees, as `cpu=old` reports them.
-#[derive(Default, Serialize, Deserialize)]
-pub(super) struct Calls {
-    pub(super) callee: Vec<u32>,
-    pub(super) caller: Vec<u32>,
-    pub(super) count: Vec<u64>,
-    /// Microseconds.
-    pub(super) time: Vec<u64>,
-}
-
-impl Calls {
-    pub(super) fn of(shared: &mut Shared, profile: &Profile) -> Calls {
-        let mut calls = Calls::default();
-        for row in profile.cpu_old().flat_map(|section| &section.rows) {
-            let mut name = |method: Option<_>| {
-                let method = method.and_then(|method| profile.methods.get(method));
-                let name = method.map_or("<unknown>".to_owned(), |method| {
-                    let name = |name| profile.names.get(name);
-                    format!(
-                        "{}.{}{}",
-                        name(method.class),
-                        name(method.name),
-                        name(method.signature)
-                    )
-                });
-                shared.strings.number(&name)
-            };
-            calls.callee.push(name(row.callee));
-            calls.caller.push(name(row.caller));
-            calls.count.push(row.count);
-            calls.time.push(microseconds(row.time));
-        }
-        calls
-    }
-}
