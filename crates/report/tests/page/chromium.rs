@@ -167,6 +167,16 @@ impl Browser {
         serde_json::from_value(addresses).expect("addresses")
     }
 
+    /// Returns the part of the page's address that says what is shown.
+    pub fn address(&mut self) -> String {
+        self.evaluate("location.hash").as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Gives the focus to the first element that matches the selector.
+    pub fn focus(&mut self, selector: &str) {
+        self.evaluate(&format!("document.querySelector({}).focus()", json!(selector)));
+    }
+
     /// Returns the label or the text of the focused element.
     pub fn focused(&mut self) -> String {
         let focused = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent";
@@ -202,11 +212,11 @@ impl Browser {
 
     /// Performs an action that changes the address, and waits until the new view is shown.
     pub fn follow(&mut self, action: impl FnOnce(&mut Browser)) {
-        let before = self.evaluate("location.hash");
+        let before = self.address();
         self.evaluate("void (window.changed = new Promise((done) => addEventListener('hashchange', done, { once: true })))");
         action(self);
         // The address changes at once; an event shows the view later.
-        assert_ne!(self.evaluate("location.hash"), before, "nothing was followed");
+        assert_ne!(self.address(), before, "nothing was followed");
         self.evaluate("window.changed.then(() => null)");
     }
 

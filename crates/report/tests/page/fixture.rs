@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use jvmpi_formats::profile::heap::{self, Elements, Instance, Record, RootKind};
 use jvmpi_formats::profile::{
-    self, Amount, BucketSamples, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes,
-    Frame, FrameId, HeapDump, Line, Method, Monitor, MonitorDump, MonitorStatus, MonitorTime,
-    MonitorTimes, NameId, ObjectId, Profile, Section, Site, Sites, Thread, ThreadSerial,
-    ThreadState, ThreadStatus, Time, Timeline, TraceSerial, Value, WallState,
+    self, Amount, BucketSamples, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame,
+    FrameId, HeapDump, Line, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes,
+    NameId, ObjectId, Profile, Section, Site, Sites, Thread, ThreadSerial, ThreadState,
+    ThreadStatus, Time, Timeline, TraceSerial, Value, WallState,
 };
 use jvmpi_report::heap::{Collector, Graph};
 
@@ -20,7 +20,7 @@ pub fn lambda(address: &str, samples: u64) -> Profile {
     let mut made = Made::default();
     let frame = made.frame(&format!("app.Main$$Lambda/0x{address}"), "run", Line::Unknown);
     let trace = made.profile.traces.intern(ThreadSerial(0), &[frame]);
-    let rows = vec![CpuSample { trace, samples, hits: samples }];
+    let rows = vec![CpuSample::new(trace, samples)];
     made.section(CpuSamples { total: samples, rows, ..CpuSamples::default() });
     made.profile
 }
@@ -38,8 +38,7 @@ pub fn over_time() -> Profile {
     let at = |bucket, of: usize, samples| BucketSamples { bucket, trace: traces[of], samples };
     let rows = vec![at(0, 0, 100), at(1, 0, 90), at(1, 1, 10), at(2, 1, 100), at(3, 1, 50)];
     let of = |trace| rows.iter().filter(|row| row.trace == trace).map(|row| row.samples).sum();
-    let row = |trace| CpuSample { trace, samples: of(trace), hits: of(trace) };
-    let samples = traces.map(row).to_vec();
+    let samples = traces.map(|trace| CpuSample::new(trace, of(trace))).to_vec();
     let timeline = Timeline { bucket: Duration::from_secs(1), rows };
     made.section(CpuSamples { total: 350, rows: samples, timeline, ..CpuSamples::default() });
     made.profile
@@ -52,7 +51,7 @@ pub fn fine_times() -> Profile {
     let trace = made.profile.traces.intern(ThreadSerial(0), &[work]);
     let rows = (0..1000).map(|bucket| BucketSamples { bucket, trace, samples: 1 }).collect();
     let timeline = Timeline { bucket: Duration::from_millis(20), rows };
-    let rows = vec![CpuSample { trace, samples: 1000, hits: 1000 }];
+    let rows = vec![CpuSample::new(trace, 1000)];
     made.section(CpuSamples { total: 1000, rows, timeline, ..CpuSamples::default() });
     made.profile
 }
@@ -72,7 +71,7 @@ pub fn idle() -> Profile {
             .map(|state| made.profile.state_frame(state));
     let [one, two] = [1, 2].map(ThreadSerial);
     let traces = &mut made.profile.traces;
-    let sample = |trace, samples| CpuSample { trace, samples, hits: samples };
+    let sample = CpuSample::new;
     let rows = vec![
         sample(traces.intern(one, &[running, work]), 30),
         sample(traces.intern(one, &[sleeping, sleep, work]), 10),
@@ -122,7 +121,7 @@ pub fn profile(times: u64) -> Profile {
     ];
     let [at_work, at_more_work, at_hash, at_hostile, nowhere] = traces;
 
-    let sample = |trace, samples| CpuSample { trace, samples, hits: samples };
+    let sample = CpuSample::new;
     let rows = vec![
         sample(at_work, 50 * times),
         sample(at_more_work, 10 * times),
@@ -137,8 +136,8 @@ pub fn profile(times: u64) -> Profile {
     let rows = vec![time(at_work, 3000, 7), time(at_hash, 1500, 12_345)];
     made.section(CpuTimes { total: Duration::from_millis(5000), rows, ..CpuTimes::default() });
 
-    let order = made.class("app.Order", 0x100);
-    let strings = made.class("java.lang.String", 0x200);
+    let order = made.class("app.Order");
+    let strings = made.class("java.lang.String");
     let site =
         |class, array_of, trace, live, allocated| Site { class, array_of, trace, live, allocated };
     let amount = |instances, bytes| Amount { bytes, instances };
@@ -283,9 +282,7 @@ impl Made {
     }
 
     fn frame(&mut self, class: &str, name: &str, line: Line) -> FrameId {
-        let [class, name, source] = [class, name, "Source.java"].map(|name| self.name(name));
-        let method = Method { class, name, source, ..Method::default() };
-        let method = self.profile.methods.intern(method);
+        let method = self.profile.intern_method([class, name, "", "Source.java"]);
         self.profile.frames.intern(Frame { method, line })
     }
 
@@ -294,23 +291,18 @@ impl Made {
         let serial = ThreadSerial(serial);
         let thread = Thread {
             serial,
-            object: ObjectId(serial.0.into()),
             name,
             group,
-            parent_group: NameId::EMPTY,
-            trace: TraceSerial(0),
             started: Some(Time(1_700_000_000_000)),
             ended: serial.0 == 2,
+            ..Thread::default()
         };
         self.profile.threads.insert(serial, thread);
     }
 
-    fn class(&mut self, name: &str, object: u64) -> ClassSerial {
-        let serial = ClassSerial(self.profile.classes.iter().len() as u32 + 1);
+    fn class(&mut self, name: &str) -> ClassSerial {
         let name = self.name(name);
-        let (object, trace) = (ObjectId(object), TraceSerial(0));
-        self.profile.classes.insert(Class { serial, object, name, trace, unloaded: false });
-        serial
+        self.profile.classes.named(name)
     }
 
     fn section(&mut self, section: impl Into<Section>) {

@@ -9,19 +9,15 @@ use jvmpi_report::Input;
 use crate::chromium::Browser;
 use crate::fixture;
 
+/// Returns a profile to be shown that has no heap.
+pub fn input<'a>(name: &'a str, profile: &'a Profile) -> Input<'a> {
+    Input { name, profile, heap: None, problem: None, recording: None }
+}
+
 /// Opens the page of one profile.
 pub fn open_single(browser: &mut Browser) {
     let (profile, heap) = (fixture::profile(1), fixture::heap(100));
-    open(
-        browser,
-        &[Input {
-            name: "run.txt",
-            profile: &profile,
-            heap: Some(&heap),
-            problem: None,
-            recording: None,
-        }],
-    );
+    open(browser, &[Input { heap: Some(&heap), ..input("run.txt", &profile) }]);
 }
 
 /// Opens a comparison of two profiles. In the second, `app.Main.work` has twice the samples, the table 1.5
@@ -29,30 +25,14 @@ pub fn open_single(browser: &mut Browser) {
 pub fn open_comparison(browser: &mut Browser) {
     let (before, heap_before) = (fixture::profile(1), fixture::heap(100));
     let (after, heap_after) = (fixture::profile(2), fixture::heap(150));
-    open(
-        browser,
-        &[
-            Input {
-                name: "before.txt",
-                profile: &before,
-                heap: Some(&heap_before),
-                problem: None,
-                recording: None,
-            },
-            Input {
-                name: "after.txt",
-                profile: &after,
-                heap: Some(&heap_after),
-                problem: None,
-                recording: None,
-            },
-        ],
-    );
+    let before = Input { heap: Some(&heap_before), ..input("before.txt", &before) };
+    let after = Input { heap: Some(&heap_after), ..input("after.txt", &after) };
+    open(browser, &[before, after]);
 }
 
 /// Opens the page of one profile without a heap.
 pub fn open_profile(browser: &mut Browser, profile: &Profile) {
-    open(browser, &[Input { name: "a", profile, heap: None, problem: None, recording: None }]);
+    open(browser, &[input("a", profile)]);
 }
 
 pub fn open(browser: &mut Browser, inputs: &[Input<'_>]) {

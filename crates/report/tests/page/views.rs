@@ -6,7 +6,7 @@ use jvmpi_report::{Input, Recording};
 use std::time::Duration;
 
 use crate::fixture::{self, HOSTILE};
-use crate::opening::{open, open_as, open_comparison, open_file, open_profile, open_single};
+use crate::opening::{input, open, open_as, open_comparison, open_file, open_profile, open_single};
 
 type Case = (&'static str, fn(&mut Browser));
 
@@ -64,17 +64,17 @@ fn map_zooms_by_keys(browser: &mut Browser) {
     open_profile(browser, &profile);
     browser.go("#/flame");
     assert!(browser.text("main .heat .settings").contains("0–20 s, 100 ms in a column"));
-    browser.evaluate("document.querySelector('.map').focus()");
+    browser.focus(".map");
     browser.follow(|browser| browser.press(&["+"]));
-    assert_eq!(browser.evaluate("location.hash"), "#/flame?v=250-749");
-    browser.evaluate("document.querySelector('.map').focus()");
+    assert_eq!(browser.address(), "#/flame?v=250-749");
+    browser.focus(".map");
     browser.follow(|browser| browser.press(&["ArrowLeft"]));
-    assert_eq!(browser.evaluate("location.hash"), "#/flame?v=125-624");
+    assert_eq!(browser.address(), "#/flame?v=125-624");
     // A cell is as fine as the samples if the range is short.
     browser.go("#/flame?v=0-99");
     assert_eq!(browser.attribute(".cell", "title"), "all, 0–0.02 s: 1");
     browser.click_link("main .heat .settings button:last-of-type");
-    assert_eq!(browser.evaluate("location.hash"), "#/flame");
+    assert_eq!(browser.address(), "#/flame");
 }
 
 fn stacks_are_shown_in_order_of_time(browser: &mut Browser) {
@@ -102,8 +102,7 @@ fn zoom_and_search_are_in_the_address(browser: &mut Browser) {
     browser.write("walk|^app[.]Main[.]work");
     assert_eq!(browser.text("#found"), "matches: 85.0 %");
     browser.follow(|browser| browser.click(".frame[aria-label^='app.Tree.walk']"));
-    let address = browser.evaluate("location.hash");
-    let address = address.as_str().unwrap();
+    let address = browser.address();
     assert!(address.contains("z=") && address.contains("q=walk"), "{address}");
     assert!(!names(browser).contains(&"app.Main.work".to_owned()));
     browser.reload();
@@ -155,8 +154,7 @@ fn method_stands_between_graphs_of_callers_and_callees(browser: &mut Browser) {
     // Both zoom, each on its own.
     browser.follow(|browser| browser.click("[aria-label^='Graph of callees'] .frame:last-child"));
     browser.follow(|browser| browser.click("[aria-label^='Graph of callers'] .frame:last-child"));
-    let address = browser.evaluate("location.hash");
-    let address = address.as_str().unwrap();
+    let address = browser.address();
     assert!(address.contains("y=") && address.contains("z="), "{address}");
     // Callers stand above.
     let top = "parseFloat(document.querySelector('[aria-label^=\"Graph of callers\"] .frame:last-child').style.top)";
@@ -183,13 +181,13 @@ fn frame_has_a_menu_for_mouse_and_keys(browser: &mut Browser) {
     assert!(browser.text("main .undo").starts_with("Hidden: Tree.walk"));
     browser.click_link("main .undo");
     // Keys do the same without the menu.
-    browser.evaluate(&format!("document.querySelector(\"{WALK}\").focus()"));
+    browser.focus(WALK);
     browser.follow(|browser| browser.press(&["r"]));
     assert_eq!(names(browser).iter().filter(|name| *name == "app.Tree.walk").count(), 1);
-    browser.evaluate(&format!("document.querySelector(\"{WALK}\").focus()"));
+    browser.focus(WALK);
     browser.follow(|browser| browser.press(&["f"]));
     assert_eq!(names(browser), ["all", "app.Tree.walk", "java.util.HashMap.hash"]);
-    browser.evaluate(&format!("document.querySelector(\"{WALK}\").focus()"));
+    browser.focus(WALK);
     browser.press(&["c"]);
     assert_eq!(browser.text("#found"), "Copied.");
     browser.follow(|browser| browser.press(&["g"]));
@@ -219,7 +217,7 @@ fn matches_are_visited_in_turn(browser: &mut Browser) {
     assert_ne!(first, second);
     browser.click("[data-step='-1']");
     assert_eq!(browser.evaluate(at), first);
-    browser.evaluate("document.getElementById('search').focus()");
+    browser.focus("#search");
     browser.press(&["Enter"]);
     assert_eq!(browser.evaluate(at), second);
 }
@@ -280,7 +278,7 @@ fn range_of_time_limits_what_is_shown(browser: &mut Browser) {
     let beginning =
         [["19095.0 %", "19095.0 %", "app.Main.start"], ["105.00 %", "105.00 %", "app.Main.serve"]];
     assert_eq!(browser.rows("main table"), beginning);
-    assert_eq!(browser.evaluate("location.hash"), "#/methods?s=0-1");
+    assert_eq!(browser.address(), "#/methods?s=0-1");
     assert!(browser.links("nav").contains(&"#/flame?s=0-1".to_owned()));
     browser.go("#/flame?s=2-3");
     let flame = browser.text("main .flame");
@@ -300,8 +298,7 @@ fn recording_is_named_and_shown_as_time(browser: &mut Browser) {
         alloc_interval: Some(512 << 10),
     };
     let recording = Some(&recording);
-    let input = Input { name: "run.html", profile: &profile, heap: None, problem: None, recording };
-    open(browser, &[input]);
+    open(browser, &[Input { recording, ..input("run.html", &profile) }]);
     assert_eq!(
         browser.text("main .recording"),
         "java -jar app.jar, process 4711, Java 17.0.9, 12.0 s long, a sample each 10.0 ms, \
@@ -318,8 +315,7 @@ fn recording_is_named_and_shown_as_time(browser: &mut Browser) {
     );
 
     let nothing = Profile::default();
-    let input = Input { name: "run.html", profile: &nothing, heap: None, problem: None, recording };
-    open(browser, &[input]);
+    open(browser, &[Input { recording, ..input("run.html", &nothing) }]);
     assert_eq!(
         browser.text("main .hint"),
         "Not in this file: CPU time (record --cpu or --calls); allocation sites (record --alloc); \
@@ -410,25 +406,8 @@ fn every_view_is_shown_without_a_complaint(browser: &mut Browser) {
     let open_unlike: fn(&mut Browser) = |browser| {
         let (cpu, heap) = (fixture::profile(1), fixture::heap(10));
         let nothing = Profile::default();
-        open(
-            browser,
-            &[
-                Input {
-                    name: "cpu.txt",
-                    profile: &cpu,
-                    heap: None,
-                    problem: None,
-                    recording: None,
-                },
-                Input {
-                    name: "heap.hprof",
-                    profile: &nothing,
-                    heap: Some(&heap),
-                    problem: None,
-                    recording: None,
-                },
-            ],
-        );
+        let unlike = Input { heap: Some(&heap), ..input("heap.hprof", &nothing) };
+        open(browser, &[input("cpu.txt", &cpu), unlike]);
     };
     for open in [open_single, open_comparison, open_unlike] {
         open(browser);
@@ -519,7 +498,7 @@ fn flame_graph_zooms_and_finds(browser: &mut Browser) {
     assert_eq!(browser.evaluate(frames)["Main.work"], 600);
 
     // Keys go to the widest frame below, to its neighbor, and zoom in and out.
-    browser.evaluate("document.querySelector('.frame[tabindex=\"0\"]').focus()");
+    browser.focus(".frame[tabindex='0']");
     browser.press(&["ArrowDown", "ArrowDown", "ArrowRight"]);
     assert!(browser.focused().starts_with("app.Tree.walk – 25"), "{}", browser.focused());
     browser.follow(|browser| browser.press(&["Enter"]));
@@ -536,7 +515,7 @@ fn flame_graph_zooms_and_finds(browser: &mut Browser) {
 
     // With lines, the two frames of `work` are separate.
     browser.click_link("main .toggle input");
-    assert!(browser.evaluate("location.hash").as_str().unwrap().contains("l=1"));
+    assert!(browser.address().contains("l=1"));
     assert_eq!(
         browser
             .evaluate("document.querySelectorAll('.frame[aria-label^=\"app.Main.work\"]').length"),
@@ -557,7 +536,7 @@ fn trees_open_by_keys(browser: &mut Browser) {
     let hot = ["8585.0 % app.Main.main", "6060.0 % app.Main.work", "2525.0 % app.Tree.walk"];
     // The hottest path is open.
     assert_eq!(shown(browser)[..3], hot);
-    browser.evaluate("document.querySelector('tr[tabindex=\"0\"]').focus()");
+    browser.focus("tr[tabindex='0']");
     browser.press(&["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"]);
     assert_eq!(shown(browser)[3..5], ["2525.0 % app.Tree.walk", "2525.0 % java.util.HashMap.hash"]);
     assert_eq!(browser.attribute(":focus", "aria-level"), "3");
@@ -647,7 +626,7 @@ fn heap_tells_what_is_retained_and_why(browser: &mut Browser) {
     browser.go("#/heap?h=objects");
     let objects = browser.rows("main table");
     assert_eq!(objects[0], ["4.22 kB99.6 %", "24 B", "app.Table @1"]);
-    browser.evaluate("document.querySelector('tr[tabindex=\"0\"]').focus()");
+    browser.focus("tr[tabindex='0']");
     browser.press(&["ArrowRight", "ArrowDown", "ArrowRight"]);
     let objects = browser.rows("main table");
     assert_eq!(objects[1], ["4.20 kB99.1 %", "1.00 kB", "app.Order[] @2"]);
@@ -656,16 +635,7 @@ fn heap_tells_what_is_retained_and_why(browser: &mut Browser) {
 
 fn a_long_path_is_told_by_its_ends(browser: &mut Browser) {
     let (profile, heap) = (Profile::default(), fixture::list(3000));
-    open(
-        browser,
-        &[Input {
-            name: "list.hprof",
-            profile: &profile,
-            heap: Some(&heap),
-            problem: None,
-            recording: None,
-        }],
-    );
+    open(browser, &[Input { heap: Some(&heap), ..input("list.hprof", &profile) }]);
     // The 2,000th object of the list is the last one that is shown.
     browser.go("#/object/1999");
     assert_eq!(browser.text("main h2"), "app.Link @7d0");
@@ -742,18 +712,11 @@ fn two_profiles_are_compared(browser: &mut Browser) {
 fn lambda_expressions_are_compared_without_their_addresses(browser: &mut Browser) {
     let (before, after) =
         (fixture::lambda("00007f63880d75f8", 10), fixture::lambda("00007f00", 15));
-    let input = |profile| Input {
-        name: "java.hprof.txt",
-        profile,
-        heap: None,
-        problem: None,
-        recording: None,
-    };
-    open(browser, &[input(&before), input(&after)]);
+    open(browser, &[input("before", &before), input("after", &after)]);
     browser.go("#/methods");
     let row = &browser.rows("main table")[0];
     assert_eq!((row[2].as_str(), row[6].as_str()), ("+5", "app.Main$$Lambda.run"));
-    open(browser, &[input(&before)]);
+    open_profile(browser, &before);
     browser.go("#/methods");
     assert_eq!(browser.rows("main table")[0][2], "app.Main$$Lambda/0x00007f63880d75f8.run");
 }
