@@ -153,38 +153,10 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-// ---- light and dark ----
-
-const THEMES = { '': 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' };
-const themeButton = document.getElementById('theme');
-
-// A page in a file may have no storage.
-function stored(value) {
-  try {
-    if (value != null) localStorage.setItem('theme', value);
-    return localStorage.getItem('theme') ?? '';
-  } catch {
-    return value ?? '';
-  }
-}
-
-function setTheme(theme) {
-  const known = theme in THEMES ? theme : '';
-  if (known) document.documentElement.dataset.theme = known;
-  else delete document.documentElement.dataset.theme;
-  themeButton.textContent = THEMES[known];
-  themeButton.onclick = () => {
-    const names = Object.keys(THEMES);
-    setTheme(names[(names.indexOf(known) + 1) % names.length]);
-    stored(document.documentElement.dataset.theme ?? '');
-  };
-}
-
 document.getElementById('title').textContent = profiles.map((profile) => profile.name).join(' → ');
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault();
   main.focus();
 });
-setTheme(stored());
 window.addEventListener('hashchange', route);
 route();
