@@ -21,6 +21,30 @@ function section(title, ...children) {
   return h('section', { 'aria-label': title }, h('h2', {}, title), ...children);
 }
 
+// A table of what is known of one thing: rows of a title and cells.
+function facts(rows) {
+  const cell = (cell) => (cell instanceof HTMLTableCellElement ? cell : h('td', {}, cell));
+  const row = ([title, ...cells]) =>
+    h('tr', {}, h('th', { scope: 'row' }, title), cells.filter(Boolean).map(cell));
+  return h('table', { class: 'facts' }, h('tbody', {}, rows.filter(Boolean).map(row)));
+}
+
+// Gives the focus to an element of a widget, as the only one of them that the key Tab reaches.
+function moveFocus(widget, element) {
+  if (!element) return;
+  widget.querySelector('[tabindex="0"]')?.setAttribute('tabindex', -1);
+  element.setAttribute('tabindex', 0);
+  element.focus();
+}
+
+// Does the action of a key that is pressed without others. Returns true if it has one.
+function act(event, actions) {
+  if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return false;
+  event.preventDefault();
+  actions[event.key]();
+  return true;
+}
+
 // A list to choose from: entries are [value, text].
 function choice(label, entries, chosen, change) {
   const select = h(

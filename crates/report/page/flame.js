@@ -141,12 +141,7 @@ function flameGraph({ root, whole, unit, profile, page, title = 'Flame graph', u
     tell(current.entry);
   }
 
-  function focus(frame) {
-    if (!frame) return;
-    graph.querySelector('[tabindex="0"]')?.setAttribute('tabindex', -1);
-    frame.setAttribute('tabindex', 0);
-    frame.focus();
-  }
+  const focus = (frame) => moveFocus(graph, frame);
 
   function zoom(entry) {
     const keys = [];
@@ -189,7 +184,7 @@ function flameGraph({ root, whole, unit, profile, page, title = 'Flame graph', u
   graph.addEventListener('contextmenu', menu);
   graph.addEventListener('keydown', (event) => {
     const { entry } = event.target;
-    if (event.ctrlKey || event.metaKey || event.altKey || !entry) return;
+    if (!entry) return;
     const siblings = () => (entry === root ? [] : children(above.get(entry)).filter((one) => shown.has(one)));
     const inner = () => focus(shown.get(children(entry)[0]));
     const outer = () => entry !== root && focus(shown.get(above.get(entry)));
@@ -204,11 +199,8 @@ function flameGraph({ root, whole, unit, profile, page, title = 'Flame graph', u
       Escape: () => zoom(root),
       m: () => menu(event),
     };
-    const action = frameActions(page, tree, entry.key).find(([, key]) => key === event.key);
-    if (!keys[event.key] && !action) return;
-    event.preventDefault();
-    if (action) perform(action);
-    else keys[event.key]();
+    for (const action of frameActions(page, tree, entry.key)) keys[action[1]] = () => perform(action);
+    act(event, keys);
   });
 
   // Marks what matches, and tells its share.

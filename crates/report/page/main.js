@@ -140,17 +140,13 @@ search.addEventListener('keydown', (event) => {
 for (const button of steps)
   button.addEventListener('click', () => shown.element.step?.(Number(button.dataset.step)));
 document.addEventListener('keydown', (event) => {
-  if (
-    event.key === '/' &&
-    !event.ctrlKey &&
-    !event.metaKey &&
-    !event.altKey &&
-    !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)
-  ) {
-    event.preventDefault();
-    search.focus();
-    search.select();
-  }
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  act(event, {
+    '/': () => {
+      search.focus();
+      search.select();
+    },
+  });
 });
 
 document.getElementById('title').textContent = profiles.map((profile) => profile.name).join(' → ');

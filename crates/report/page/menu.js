@@ -63,12 +63,10 @@ function openMenu(title, actions, { clientX, clientY, target }) {
           Escape: close,
           Tab: close,
         };
-        const byKey = actions.findIndex(([, key]) => key === event.key);
-        if (!keys[event.key] && byKey < 0) return;
-        event.preventDefault();
-        event.stopPropagation();
-        if (byKey < 0) keys[event.key]();
-        else items[byKey].click();
+        actions.forEach(([, key], place) => {
+          keys[key] = () => items[place].click();
+        });
+        if (act(event, keys)) event.stopPropagation();
       },
     },
     h('p', {}, title),

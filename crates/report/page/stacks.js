@@ -2,6 +2,7 @@
 
 // All measures of all tables.
 const measures = data.tables.flatMap((table) => table.measures.map((measure) => ({ ...measure, table })));
+const measureOf = (name) => measures.find((measure) => measure.name === name);
 const tableOf = (kind) => data.tables.find((table) => table.kind === kind);
 
 // The rows of a measure's table that are of a thread, or all but those of threads that are left out.
@@ -18,10 +19,27 @@ function wholes(measure, thread) {
   return measure.values.map((values) => sum(rows.map((row) => values[row])));
 }
 
+// The method of a node's frame; null if it has none.
+const methodAt = (node) => (node === 0 ? null : frames.method[nodes.frame[node]]);
+
+// The sums of a measure's rows by key, in each profile. Rows for which `keyOf` returns null are left out.
+function sumBy(measure, rows, keyOf) {
+  const found = new Map();
+  for (const row of rows) {
+    const key = keyOf(row);
+    if (key == null) continue;
+    if (!found.has(key)) found.set(key, zeros());
+    measure.values.forEach((values, profile) => {
+      found.get(key)[profile] += values[row];
+    });
+  }
+  return found;
+}
+
 // The innermost frame's node that is outside of what `pattern` matches, or the node itself if there is none.
 function outsideOf(pattern, innermost) {
   let node = innermost;
-  while (node !== 0 && pattern.test(methodClass(frames.method[nodes.frame[node]]))) node = nodes.parent[node];
+  while (node !== 0 && pattern.test(methodClass(methodAt(node)))) node = nodes.parent[node];
   return node || innermost;
 }
 
@@ -121,19 +139,9 @@ function treeOf(view) {
 }
 
 // [method, what it has by itself] of all methods.
-function selfRows(measure, rows = rowsOf(measure, null)) {
-  const found = new Map();
-  for (const row of rows) {
-    const node = measure.table.node[row];
-    if (node === 0) continue;
-    const method = frames.method[nodes.frame[node]];
-    if (!found.has(method)) found.set(method, zeros());
-    measure.values.forEach((values, profile) => {
-      found.get(method)[profile] += values[row];
-    });
-  }
-  return [...found];
-}
+const selfRows = (measure, rows = rowsOf(measure, null)) => [
+  ...sumBy(measure, rows, (row) => methodAt(measure.table.node[row])),
+];
 
 // For each method that has any, what it has by itself and with what it called.
 function methodRows(tree) {
@@ -198,35 +206,11 @@ function keyMatcher(tree, query) {
   };
 }
 
-// What is called: the nodes with one key below the same callers, together.
-class Callees {
-  constructor(tree, key, members) {
-    Object.assign(this, { tree, key, members });
-    this.total = tree.total.map((values) => sum(members.map((node) => values[node])));
-    this.self = tree.self.map((values) => sum(members.map((node) => values[node])));
-  }
-
-  get hasChildren() {
-    return this.members.some((node) => this.tree.last[node] !== 0);
-  }
-
-  children() {
-    this.made ??= largestFirst(
-      [
-        ...Map.groupBy(
-          this.members.flatMap((node) => this.tree.children(node)),
-          (node) => this.tree.key[node],
-        ),
-      ].map(([key, members]) => new Callees(this.tree, key, members)),
-    );
-    return this.made;
-  }
-}
-
-// Who calls: what its members have, as [node at which we are, node whose values count, whether its own only].
-class Callers {
-  constructor(tree, key, members) {
-    Object.assign(this, { tree, key, members });
+// Nodes with one key, together, as [node, node whose values count, whether its own only]. Below are those that they
+// call or, if it goes `up`, those that call them.
+class Group {
+  constructor(tree, key, members, up = false) {
+    Object.assign(this, { tree, key, members, up });
     this.total = profiles.map((_, profile) =>
       sum(members.map(([, of, own]) => (own ? tree.self : tree.total)[profile][of])),
     );
@@ -236,23 +220,24 @@ class Callers {
   }
 
   get hasChildren() {
-    return this.members.some(([node]) => this.tree.parent[node] !== 0);
+    return this.members.some(([node]) => (this.up ? this.tree.parent : this.tree.last)[node] !== 0);
   }
 
   children() {
-    this.made ??= largestFirst(
-      [
-        ...Map.groupBy(
-          this.members
-            .map(([node, ...of]) => [this.tree.parent[node], ...of])
-            .filter(([node]) => node !== 0),
-          ([node]) => this.tree.key[node],
-        ),
-      ].map(([key, members]) => new Callers(this.tree, key, members)),
-    );
+    const { tree, up } = this;
+    const below = ([node, ...of]) => (up ? [[tree.parent[node], ...of]] : tree.children(node).map(memberOf));
+    const groups = () =>
+      Map.groupBy(
+        this.members.flatMap(below).filter(([node]) => node !== 0),
+        ([node]) => tree.key[node],
+      );
+    this.made ??= largestFirst([...groups()].map(([key, members]) => new Group(tree, key, members, up)));
     return this.made;
   }
 }
+
+// A member of a group: a node with what it called.
+const memberOf = (node) => [node, node, false];
 
 // Largest change first when profiles are compared, else largest first; nothing that nobody has.
 function largestFirst(entries) {
@@ -263,7 +248,7 @@ function largestFirst(entries) {
 }
 
 // The whole tree from its root down.
-const topDown = (tree) => new Callees(tree, null, [0]);
+const topDown = (tree) => new Group(tree, null, [memberOf(0)]);
 
 // All that have something of their own, with their callers below them.
 function bottomUp(tree) {
@@ -271,14 +256,7 @@ function bottomUp(tree) {
   for (let node = 1; node < tree.size; node += 1) if (tree.self.some((values) => values[node] !== 0)) own.push(node);
   const groups = Map.groupBy(own, (node) => tree.key[node]);
   const made = largestFirst(
-    [...groups].map(
-      ([key, members]) =>
-        new Callers(
-          tree,
-          key,
-          members.map((node) => [node, node, true]),
-        ),
-    ),
+    [...groups].map(([key, nodes]) => new Group(tree, key, nodes.map((node) => [node, node, true]), true)),
   );
   return {
     tree,

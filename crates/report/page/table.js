@@ -120,6 +120,17 @@ function changed(value, unit) {
   return h('span', { class: `change ${className}`, title: exactly(value, unit) }, showChange(value, unit));
 }
 
+// The cells of a value, one for each profile.
+const valueCells = (values, whole, unit) =>
+  values.map((value, profile) => h('td', { class: 'number' }, bar(value, whole[profile], unit)));
+
+// A fact with a value, and its change when profiles are compared.
+const valueFact = (title, values, whole, unit) => [
+  title,
+  ...valueCells(values, whole, unit),
+  comparing && h('td', { class: 'number' }, changed(change(values), unit)),
+];
+
 // The columns of a value: one, or two and the change when profiles are compared. Where there are many values, they
 // take less place: only what is after, and the change. `get(row)` is the value in each profile, `whole` that of everything.
 function valueColumns(title, help, unit, get, whole, many = false) {

@@ -34,8 +34,8 @@ function during(measure, [first, last]) {
 // What a row of a table is in a heat map: the thread state, or the innermost method.
 function heatName(table, row) {
   if (table.object[row] >= 0) return strings[table.object[row]];
-  const node = table.node[row];
-  return node === 0 ? 'no stack' : shortMethodName(frames.method[nodes.frame[node]]);
+  const method = methodAt(table.node[row]);
+  return method == null ? 'no stack' : shortMethodName(method);
 }
 
 // Key -> value of each column, of which each has some buckets; `keyOf(row)` is null for rows that are left out.
@@ -116,15 +116,14 @@ function heatMap(page, rowsFor = hottestRows) {
     return least === 0 && most === count - 1 ? null : `${least}-${most}`;
   };
   const select = (from, to) => set({ s: range(from, to) });
-  // Shows a range of this part of the present one, or one that begins so many buckets later.
-  const zoom = (part, middle = first + size / 2) => {
-    const wide = Math.max(8, Math.min(count, size * part));
-    const start = Math.max(0, Math.min(count - wide, middle - (middle - first) * (wide / size)));
-    set({ v: range(start, start + wide - 1) });
+  // Shows so many buckets from one on, or as near to it as there are.
+  const look = (start, wide) => {
+    const from = Math.max(0, Math.min(count - wide, start));
+    set({ v: range(from, from + wide - 1) });
   };
-  const move = (by) => {
-    const start = Math.max(0, Math.min(count - size, first + by));
-    set({ v: range(start, start + size - 1) });
+  const zoom = (part) => {
+    const wide = Math.max(8, Math.min(count, size * part));
+    look(first + (size - wide) / 2, wide);
   };
   const cells = [];
   const rows = rowsFor(view, window, per, page);
@@ -178,22 +177,13 @@ function heatMap(page, rowsFor = hottestRows) {
       onpointerup: (event) => {
         if (from != null) select(Math.min(from, at(event)), Math.max(from, at(event)) + per - 1);
       },
-      onwheel: (event) => {
-        if (!event.ctrlKey) return;
-        event.preventDefault();
-        zoom(event.deltaY > 0 ? 2 : 0.5, at(event));
-      },
-      onkeydown: (event) => {
-        const keys = {
+      onkeydown: (event) =>
+        act(event, {
           '+': () => zoom(0.5),
           '-': () => zoom(2),
-          ArrowLeft: () => move(-size / 4),
-          ArrowRight: () => move(size / 4),
-        };
-        if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
-        event.preventDefault();
-        keys[event.key]();
-      },
+          ArrowLeft: () => look(first - size / 4, size),
+          ArrowRight: () => look(first + size / 4, size),
+        }),
     },
     cells,
   );
@@ -301,12 +291,8 @@ function timeView(page) {
   const query = { ...page.query, m: timed.some(({ name }) => name === m) ? m : timed[0].name };
   const view = chosen(query);
   const { measure } = view;
-  const values = new Map();
-  for (const row of rowsOf(measure, null)) {
-    const thread = measure.table.thread[row];
-    values.set(thread, (values.get(thread) ?? 0) + measure.values[AFTER][row]);
-  }
-  const [busiest] = [...values].sort(([, a], [, b]) => b - a)[0] ?? [];
+  const values = sumBy(measure, rowsOf(measure, null), (row) => measure.table.thread[row]);
+  const [busiest] = [...values].sort(([, a], [, b]) => b[AFTER] - a[AFTER])[0] ?? [];
   const thread = view.thread ?? busiest ?? null;
   const { first, last } = windowOf(measure, query.v);
   const tree = treeOf({ ...view, thread });

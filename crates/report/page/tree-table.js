@@ -9,7 +9,6 @@ function treeTable({ caption, columns, entries, open = () => false, menu = null,
   const body = h('tbody');
   const rows = new WeakMap();
 
-  const visible = () => [...body.rows];
   const level = (row) => rows.get(row).level;
 
   function rowOf(entry, level, position, count) {
@@ -88,16 +87,11 @@ function treeTable({ caption, columns, entries, open = () => false, menu = null,
     else expand(row);
   }
 
-  function focus(row) {
-    if (!row) return;
-    body.querySelector('[tabindex="0"]')?.setAttribute('tabindex', -1);
-    row.setAttribute('tabindex', 0);
-    row.focus();
-  }
+  const focus = (row) => moveFocus(body, row);
 
   body.addEventListener('keydown', (event) => {
     const row = event.target.closest('tr');
-    const all = visible();
+    const all = [...body.rows];
     const at = all.indexOf(row);
     const keys = {
       ArrowDown: () => focus(all[at + 1]),
@@ -109,20 +103,11 @@ function treeTable({ caption, columns, entries, open = () => false, menu = null,
         row.getAttribute('aria-expanded') === 'true'
           ? collapse(row)
           : focus(all.slice(0, at).findLast((other) => level(other) < level(row))),
-      Enter: () => event.target === row && (row.querySelector('a') ?? row.querySelector('button'))?.click(),
       ' ': () => flip(row),
       m: () => showMenu(event),
     };
-    if (
-      keys[event.key] &&
-      !event.ctrlKey &&
-      !event.metaKey &&
-      !event.altKey &&
-      (event.key !== 'Enter' || event.target === row)
-    ) {
-      event.preventDefault();
-      keys[event.key]();
-    }
+    if (event.target === row) keys.Enter = () => (row.querySelector('a') ?? row.querySelector('button'))?.click();
+    act(event, keys);
   });
   function showMenu(event) {
     const row = event.target.closest('tr');

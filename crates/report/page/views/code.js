@@ -2,7 +2,7 @@
 
 // The measure that is shown first. `jvmpi record --alloc` is asked what the program allocates.
 const firstMeasure = () =>
-  (recorded && measures[0]?.table.kind === 'sites' && measures.find(({ name }) => name === 'allocated-bytes')) ||
+  (recorded && measures[0]?.table.kind === 'sites' && measureOf('allocated-bytes')) ||
   measures[0];
 
 // Threads of the JVM that did nothing: all their wall-clock samples are at one place.
@@ -35,7 +35,7 @@ function busy(measure) {
 // whether lines are told apart, frames of the JDK and idle threads left out and recursion collapsed; the method that
 // has the focus, and those that are hidden.
 function chosen(query) {
-  const listed = measures.find((measure) => measure.name === query.m) ?? firstMeasure();
+  const listed = measureOf(query.m) ?? firstMeasure();
   const whenever = query.i === '1' ? listed : busy(listed);
   const span = spanOf(whenever, query.s);
   const measure = span ? during(whenever, span) : whenever;
@@ -140,12 +140,14 @@ function methodsView(page) {
     text: (row) => methodName(row.method),
   });
   const shown = section('Methods', settings(page, { lines: false }), notes(view), element);
-  shown.search = (text) => {
-    element.search(text);
-    return text && `matches: ${percent(shareOf(tree, keyMatcher(tree, text), AFTER), whole[AFTER])}`;
-  };
-  return shown;
+  return Object.assign(shown, { search: searchIn(element, tree, whole) });
 }
+
+// Searches a table of what a tree has, and tells the share of what matches.
+const searchIn = (element, tree, whole) => (text) => {
+  element.search(text);
+  return text && `matches: ${percent(shareOf(tree, keyMatcher(tree, text), AFTER), whole[AFTER])}`;
+};
 
 // Whether callers are above what they call, or below.
 function directions({ query, set }) {
@@ -207,7 +209,7 @@ function stackTreeTable(page, tree, whole, entries, caption) {
     ].filter(Boolean);
   };
   const own =
-    entries[0] instanceof Callees
+    entries[0]?.up === false
       ? valueColumns('Self', 'in the method itself', unit, (entry) => entry.self, whole)
       : [];
   return treeTable({
@@ -243,11 +245,7 @@ function treeView(page) {
     notes(view),
     element,
   );
-  shown.search = (text) => {
-    element.search(text);
-    return text && `matches: ${percent(shareOf(tree, keyMatcher(tree, text), AFTER), view.whole[AFTER])}`;
-  };
-  return Object.assign(shown, { step: element.step });
+  return Object.assign(shown, { search: searchIn(element, tree, view.whole), step: element.step });
 }
 
 // A method between its callers and its callees, as graphs and as tables.
@@ -257,24 +255,12 @@ function methodView(page) {
   const { measure, thread, whole } = view;
   if (!(method in methods.name)) return nothing('There is no such method.');
   const tree = treeOf(view);
-  const members = outermost(tree, method);
-  const [first] = members;
+  const [first, ...others] = outermost(tree, method);
+  const members = first ? [first, ...others].map(memberOf) : [];
   const key = first && tree.key[first];
-  const callers = new Callers(
-    tree,
-    key,
-    members.map((node) => [node, node, false]),
-  );
-  const callees = new Callees(tree, key, members);
+  const callers = new Group(tree, key, members, true);
+  const callees = new Group(tree, key, members);
   const of = methodRows(tree).find((row) => row.method === method) ?? { self: zeros(), total: zeros() };
-  const fact = (title, values) =>
-    h(
-      'tr',
-      {},
-      h('th', { scope: 'row' }, title),
-      values.map((value, profile) => h('td', { class: 'number' }, bar(value, whole[profile], measure.unit))),
-      comparing && h('td', { class: 'number' }, changed(change(values), measure.unit)),
-    );
   const graph = (root, title, up, at) =>
     flameGraph({ root, whole, unit: measure.unit, profile: AFTER, page, title, up, at });
   const graphs = first && [graph(callers, 'Graph of callers', true, 'z'), graph(callees, 'Graph of callees', false, 'y')];
@@ -283,7 +269,10 @@ function methodView(page) {
     { 'aria-label': methodName(method) },
     h('h2', {}, methodLabel(method)),
     settings(page),
-    h('table', { class: 'facts' }, h('tbody', {}, fact('self', of.self), fact('total', of.total))),
+    facts([
+      valueFact('self', of.self, whole, measure.unit),
+      valueFact('total', of.total, whole, measure.unit),
+    ]),
     graphs && h('div', { class: 'sandwich' }, graphs),
     linesTable(method, measure, thread, whole),
     section('Callers', stackTreeTable(page, tree, whole, callers.children(), 'Callers')),
@@ -298,15 +287,10 @@ function methodView(page) {
 
 // The lines of a method that have something of their own.
 function linesTable(method, measure, thread, whole) {
-  const lines = new Map();
-  for (const row of rowsOf(measure, thread)) {
-    const frame = nodes.frame[measure.table.node[row]];
-    if (measure.table.node[row] === 0 || frames.method[frame] !== method) continue;
-    if (!lines.has(frame)) lines.set(frame, zeros());
-    measure.values.forEach((values, profile) => {
-      lines.get(frame)[profile] += values[row];
-    });
-  }
+  const lines = sumBy(measure, rowsOf(measure, thread), (row) => {
+    const node = measure.table.node[row];
+    return methodAt(node) === method ? nodes.frame[node] : null;
+  });
   if (lines.size < 2) return null;
   return section(
     'Lines',
@@ -354,25 +338,13 @@ function stackView(page) {
     amounts.length > 0 &&
       section(
         'What was measured here',
-        h(
-          'table',
-          { class: 'facts' },
-          h(
-            'tbody',
-            {},
-            amounts.map(({ measure, object, thread, values }) =>
-              h(
-                'tr',
-                {},
-                h('th', { scope: 'row' }, measure.title),
-                h('td', {}, object >= 0 ? classLabel(strings[object]) : ''),
-                h('td', {}, thread >= 0 ? threadName(thread) : ''),
-                values.map((value, profile) =>
-                  h('td', { class: 'number' }, bar(value, measure.total[profile], measure.unit)),
-                ),
-              ),
-            ),
-          ),
+        facts(
+          amounts.map(({ measure, object, thread, values }) => [
+            measure.title,
+            h('td', {}, object >= 0 ? classLabel(strings[object]) : ''),
+            h('td', {}, thread >= 0 ? threadName(thread) : ''),
+            ...valueCells(values, measure.total, measure.unit),
+          ]),
         ),
       ),
   );
@@ -392,7 +364,7 @@ function stackLink(page, node, shown = node) {
 
 const stackText = (node) => {
   const names = [];
-  for (; node !== 0; node = nodes.parent[node]) names.push(methodName(frames.method[nodes.frame[node]]));
+  for (; node !== 0; node = nodes.parent[node]) names.push(methodName(methodAt(node)));
   return names.join(' ');
 };
 

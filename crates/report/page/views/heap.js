@@ -16,7 +16,10 @@ function heapClasses() {
 }
 
 function heapView(page) {
-  const element = page.query.h === 'objects' ? dominatorTable(page) : classTable();
+  const element =
+    page.query.h === 'objects'
+      ? dominatorsOf(page, heapOf(page), -1, 'Largest objects, and what they keep')
+      : classTable();
   const facts = data.heaps.map(
     (heap, profile) =>
       heap &&
@@ -33,7 +36,7 @@ function heapView(page) {
         '.',
       ),
   );
-  const view = section(
+  const shown = section(
     'Heap',
     facts,
     h(
@@ -52,14 +55,15 @@ function heapView(page) {
     ),
     element,
   );
-  view.search = element.search;
-  return view;
+  return Object.assign(shown, { search: element.search });
 }
+
+// For each profile, a number of its heap.
+const heapWholes = (name) => data.heaps.map((heap) => heap?.[name] ?? 0);
 
 const RETAINED = 'bytes that would be freed with it: itself, and what is reached only through it';
 
 function classTable() {
-  const whole = (name) => data.heaps.map((heap) => heap?.[name] ?? 0);
   return table({
     caption: 'Classes of the heap',
     columns: [
@@ -68,7 +72,7 @@ function classTable() {
         'bytes that would be freed with all objects of the class',
         'bytes',
         (row) => row.retained,
-        whole('reached_bytes'),
+        heapWholes('reached_bytes'),
         comparing,
       ),
       ...valueColumns(
@@ -76,7 +80,7 @@ function classTable() {
         'bytes of the objects themselves',
         'bytes',
         (row) => row.shallow,
-        whole('bytes'),
+        heapWholes('bytes'),
         comparing,
       ),
       ...valueColumns(
@@ -84,7 +88,7 @@ function classTable() {
         'how many there are',
         'count',
         (row) => row.objects,
-        whole('objects'),
+        heapWholes('objects'),
         comparing,
       ),
       {
@@ -131,46 +135,23 @@ function objectLink(page, profile, object) {
   );
 }
 
-// An object of the dominator tree, with those that it dominates.
-class Dominator {
-  constructor(heap, object) {
-    Object.assign(this, {
-      heap,
-      object,
-      retained: heap.shown.retained[object],
-      shallow: heap.shown.size[object],
-    });
-  }
-
-  get hasChildren() {
-    return this.heap.shown.dominated[this.object] > 0;
-  }
-
-  children() {
-    return dominatedBy(this.heap, this.object);
-  }
-}
-
-// What is left out below an object: of a class, so many that retain so much.
-class Rest {
-  constructor(heap, [row, objects, retained]) {
-    Object.assign(this, { heap, row, objects, retained, shallow: null, hasChildren: false });
-  }
-}
-
+// What an object dominates: objects of the tree, and for each class the number of those that are left out.
 function dominatedBy(heap, dominator) {
   const { shown } = heap;
   const entries = [];
   shown.dominator.forEach((of, object) => {
-    if (of === dominator) entries.push(new Dominator(heap, object));
+    if (of === dominator)
+      entries.push({
+        object,
+        retained: shown.retained[object],
+        shallow: shown.size[object],
+        hasChildren: shown.dominated[object] > 0,
+        children: () => dominatedBy(heap, object),
+      });
   });
   const rest = dominator < 0 ? heap.rest : shown.rest[dominator];
-  return [...entries, ...rest.map((rest) => new Rest(heap, rest))];
-}
-
-function dominatorTable(page) {
-  const profile = heapOf(page);
-  return dominatorsOf(page, profile, -1, 'Largest objects, and what they keep');
+  for (const [row, objects, retained] of rest) entries.push({ row, objects, retained, hasChildren: false });
+  return entries;
 }
 
 function dominatorsOf(page, profile, dominator, caption) {
@@ -194,7 +175,7 @@ function dominatorsOf(page, profile, dominator, caption) {
       {
         title: 'Object',
         cell: (entry) =>
-          entry instanceof Rest
+          entry.object == null
             ? h(
                 'span',
                 { class: 'quiet' },
@@ -206,7 +187,7 @@ function dominatorsOf(page, profile, dominator, caption) {
     ],
     entries: dominatedBy(heap, dominator),
     open: (entry, above) =>
-      entry instanceof Dominator && above != null && entry.retained > 0.5 * above.retained,
+      entry.object != null && above != null && entry.retained > 0.5 * above.retained,
   });
 }
 
@@ -214,32 +195,16 @@ function classView(page) {
   const name = Number(page.argument);
   const row = heapClasses().find((row) => row.name === name);
   if (!row) return nothing('The heap has no such class.');
-  const fact = (title, values, unit, whole) =>
-    h(
-      'tr',
-      {},
-      h('th', { scope: 'row' }, title),
-      values.map((value, profile) =>
-        h('td', { class: 'number' }, bar(value, whole(data.heaps[profile]), unit)),
-      ),
-      comparing && h('td', { class: 'number' }, changed(change(values), unit)),
-    );
   const sites = tableOf('sites')?.object.includes(name);
   return h(
     'section',
     { 'aria-label': strings[name] },
     h('h2', {}, classLabel(strings[name])),
-    h(
-      'table',
-      { class: 'facts' },
-      h(
-        'tbody',
-        {},
-        fact('retained', row.retained, 'bytes', (heap) => heap?.reached_bytes),
-        fact('shallow', row.shallow, 'bytes', (heap) => heap?.bytes),
-        fact('objects', row.objects, 'count', (heap) => heap?.objects),
-      ),
-    ),
+    facts([
+      valueFact('retained', row.retained, heapWholes('reached_bytes'), 'bytes'),
+      valueFact('shallow', row.shallow, heapWholes('bytes'), 'bytes'),
+      valueFact('objects', row.objects, heapWholes('objects'), 'count'),
+    ]),
     sites && h('p', {}, h('a', { href: to('sites', null, { c: name }) }, 'Where its objects were allocated')),
     data.heaps.map((heap, profile) => heap && classOfHeap(page, profile, heap.classes.name.indexOf(name))),
   );
@@ -359,34 +324,20 @@ function objectView(page) {
   if (!(object in (heap?.shown.id ?? []))) return nothing('There is no such object in this report.');
   const { shown, classes } = heap;
   const inTree = object < shown.dominator.length;
-  const fact = (title, cell) => h('tr', {}, h('th', { scope: 'row' }, title), h('td', {}, cell));
+  const name = classes.name[shown.class[object]];
   return h(
     'section',
     { 'aria-label': 'Object' },
     h('h2', {}, objectName(heap, object)),
-    h(
-      'table',
-      { class: 'facts' },
-      h(
-        'tbody',
-        {},
-        fact(
-          'class',
-          h(
-            'a',
-            { href: to('class', classes.name[shown.class[object]]) },
-            classLabel(strings[classes.name[shown.class[object]]]),
-          ),
-        ),
-        comparing && fact('file', profiles[profile].name),
-        fact('retained', bar(shown.retained[object], heap.reached_bytes, 'bytes')),
-        fact('shallow', show(shown.size[object], 'bytes')),
-        fact('dominates', counted(shown.dominated[object], 'object')),
-        inTree &&
-          shown.dominator[object] >= 0 &&
-          fact('dominated by', objectLink(page, profile, shown.dominator[object])),
-      ),
-    ),
+    facts([
+      ['class', h('a', { href: to('class', name) }, classLabel(strings[name]))],
+      comparing && ['file', profiles[profile].name],
+      ['retained', bar(shown.retained[object], heap.reached_bytes, 'bytes')],
+      ['shallow', show(shown.size[object], 'bytes')],
+      ['dominates', counted(shown.dominated[object], 'object')],
+      inTree &&
+        shown.dominator[object] >= 0 && ['dominated by', objectLink(page, profile, shown.dominator[object])],
+    ]),
     section(
       'Path from a root',
       h('p', { class: 'hint' }, 'The shortest way by which the object is kept.'),

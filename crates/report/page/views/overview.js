@@ -22,13 +22,15 @@ const WANTED = [
 const recorded = profiles.every((profile) => profile.recording);
 
 function overview() {
-  const cards = [];
-  for (const measure of measures.filter((measure) => ['cpu-samples', 'cpu-time'].includes(measure.name)))
-    cards.push(methodsCard(measure));
-  if (tableOf('wall')) cards.push(statesCard(), waitsCard());
-  if (tableOf('sites')) cards.push(sitesCard());
+  const cpu = [measureOf('cpu-samples'), measureOf('cpu-time')].filter(Boolean);
+  const cards = cpu.map(methodsCard);
+  if (tableOf('wall')) {
+    const wall = busy(measureOf('wall-samples'));
+    cards.push(objectsCard(wall, 'Time by thread state', to('flame', null, { m: wall.name })), waitsCard(wall));
+  }
+  if (tableOf('sites')) cards.push(objectsCard(measureOf('allocated-bytes'), 'Allocated bytes by class', to('sites')));
   if (data.heaps.some(Boolean)) cards.push(heapCard());
-  if (tableOf('monitors')) cards.push(monitorsCard());
+  if (tableOf('monitors')) cards.push(objectsCard(measureOf('monitor-time'), 'Blocked on monitors', to('monitors')));
   const missing = WANTED.filter(([there]) => !there());
   return h(
     'div',
@@ -61,9 +63,8 @@ function overview() {
 
 // The profile in a sentence: how much of what, and where most of it is.
 function summary() {
-  const [measure] = ['cpu-samples', 'cpu-time', 'wall-samples', 'allocated-bytes', 'monitor-time'].flatMap((name) =>
-    measures.filter((measure) => measure.name === name),
-  );
+  const names = ['cpu-samples', 'cpu-time', 'wall-samples', 'allocated-bytes', 'monitor-time'];
+  const measure = names.map(measureOf).find(Boolean);
   if (!measure) return data.heaps.some(Boolean) ? 'This is what the heap holds.' : 'Nothing was measured.';
   const { name, unit, table } = measure;
   // Of elapsed time, what threads ran is what they did.
@@ -210,7 +211,8 @@ function tiles() {
 }
 
 // A card with the first rows of a view: [name, value in each profile].
-function card(title, address, rows, whole, unit) {
+function card(name, address, rows, whole, unit) {
+  const title = comparing ? `${name}: largest changes` : name;
   const size = ([, values]) => (comparing ? Math.abs(change(values)) : values[AFTER]);
   const first = rows
     .filter((row) => size(row) > 0)
@@ -249,112 +251,47 @@ function methodsCard(measure) {
     h('a', { href: to('method', method, { m: measure.name }) }, methodLabel(method)),
     self,
   ]);
-  const title = comparing
-    ? `${measure.title} of methods: largest changes`
-    : `${measure.title}: hottest methods`;
-  return card(title, to('methods', null, { m: measure.name }), rows, measure.total, measure.unit);
+  return card(`${measure.title} of methods`, to('methods', null, { m: measure.name }), rows, measure.total, measure.unit);
 }
-
-const wall = () => busy(measures.find((measure) => measure.name === 'wall-samples'));
 
 // Places in the program where threads wait, and what for.
-function waitsCard() {
-  const measure = wall();
+function waitsCard(measure) {
   const { table } = measure;
-  const places = new Map();
-  for (const row of rowsOf(measure, null)) {
+  const labels = new Map();
+  const places = sumBy(measure, rowsOf(measure, null), (row) => {
     const node = table.node[row];
     const state = strings[table.object[row]];
-    if (node === 0 || state === '[running]') continue;
-    const inner = frames.method[nodes.frame[node]];
+    if (node === 0 || state === '[running]') return null;
+    const inner = methodAt(node);
     const reads = /read|accept|poll|select|wait|connect/i.test(strings[methods.name[inner]]);
-    if (state === '[native]' && !reads) continue;
-    const own = frames.method[nodes.frame[outsideOf(JDK, node)]];
+    if (state === '[native]' && !reads) return null;
+    const own = methodAt(outsideOf(JDK, node));
     const what = `${state.slice(1, -1)} in ${shortMethodName(inner)}`;
-    const key = `${own} ${what}`;
-    if (!places.has(key)) places.set(key, { own, what, values: zeros() });
-    measure.values.forEach((values, profile) => {
-      places.get(key).values[profile] += values[row];
-    });
-  }
-  const rows = [...places.values()].map(({ own, what, values }) => [
-    h(
-      'span',
-      {},
-      h('a', { href: to('method', own, { m: measure.name }) }, methodLabel(own)),
-      h('span', { class: 'quiet' }, ` ${what}`),
-    ),
-    values,
-  ]);
-  return card(
-    comparing ? 'Where threads wait: largest changes' : 'Where threads wait',
-    to('flame', null, { m: measure.name, d: 'up' }),
-    rows,
-    measure.total,
-    measure.unit,
-  );
+    labels.set(`${own} ${what}`, [own, what]);
+    return `${own} ${what}`;
+  });
+  const rows = [...places].map(([key, values]) => {
+    const [own, what] = labels.get(key);
+    const link = h('a', { href: to('method', own, { m: measure.name }) }, methodLabel(own));
+    return [h('span', {}, link, h('span', { class: 'quiet' }, ` ${what}`)), values];
+  });
+  const address = to('flame', null, { m: measure.name, d: 'up' });
+  return card('Where threads wait', address, rows, measure.total, measure.unit);
 }
 
-// Where the time goes: the states of the threads.
-function statesCard() {
-  const measure = wall();
+// What the rows of a measure are about: classes, monitors or thread states.
+function objectsCard(measure, title, address) {
   const rows = [...byObject(measure)].map(([object, values]) => [classLabel(strings[object]), values]);
-  return card(
-    comparing ? 'Time by thread state: largest changes' : 'Time by thread state',
-    to('flame', null, { m: measure.name }),
-    rows,
-    measure.total,
-    measure.unit,
-  );
-}
-
-function sitesCard() {
-  const measure = measures.find((measure) => measure.name === 'allocated-bytes');
-  const rows = [...byObject(measure)].map(([object, values]) => [classLabel(strings[object]), values]);
-  return card(
-    comparing ? 'Allocated bytes: largest changes' : 'Allocated bytes by class',
-    to('sites'),
-    rows,
-    measure.total,
-    'bytes',
-  );
+  return card(title, address, rows, measure.total, measure.unit);
 }
 
 // The values of a measure by what its rows are about.
-function byObject(measure) {
-  const found = new Map();
-  for (const row of rowsOf(measure, null)) {
-    const object = measure.table.object[row];
-    if (!found.has(object)) found.set(object, zeros());
-    measure.values.forEach((values, profile) => {
-      found.get(object)[profile] += values[row];
-    });
-  }
-  return found;
-}
+const byObject = (measure) => sumBy(measure, rowsOf(measure, null), (row) => measure.table.object[row]);
 
 function heapCard() {
   const rows = heapClasses().map((row) => [
     h('a', { href: to('class', row.name) }, classLabel(strings[row.name])),
     row.retained,
   ]);
-  return card(
-    comparing ? 'Retained by class: largest changes' : 'Retained by class',
-    to('heap'),
-    rows,
-    data.heaps.map((heap) => heap?.reached_bytes ?? 0),
-    'bytes',
-  );
-}
-
-function monitorsCard() {
-  const measure = measures.find((measure) => measure.name === 'monitor-time');
-  const rows = [...byObject(measure)].map(([object, values]) => [classLabel(strings[object]), values]);
-  return card(
-    comparing ? 'Blocked on monitors: largest changes' : 'Blocked on monitors',
-    to('monitors'),
-    rows,
-    measure.total,
-    measure.unit,
-  );
+  return card('Retained by class', to('heap'), rows, heapWholes('reached_bytes'), 'bytes');
 }

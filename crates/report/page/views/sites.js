@@ -48,7 +48,7 @@ function sitesView(page) {
     by: (comparing ? 1 : 0) + (recorded ? 2 * columns(bytes, 2, '', '').length : 0),
     text: (row) => `${strings[row.object]} ${byClass ? '' : stackText(row.node)}`,
   });
-  const view = section(
+  const shown = section(
     'Allocation sites',
     h(
       'div',
@@ -69,8 +69,7 @@ function sitesView(page) {
     notes({ measure: { ...bytes, table: sites }, thread: null, whole: bytes.total }),
     element,
   );
-  view.search = element.search;
-  return view;
+  return Object.assign(shown, { search: element.search });
 }
 
 function classOfSite(page, object) {

@@ -7,15 +7,9 @@ function threadsView(page) {
       measure.table.thread.some((thread) => thread >= 0) &&
       ['cpu-samples', 'cpu-time', 'wall-samples', 'allocated-bytes', 'monitor-time'].includes(measure.name),
   );
-  const values = new Map(kept.map((measure) => [measure, threads.name.map(zeros)]));
-  for (const [measure, of] of values) {
-    measure.table.thread.forEach((thread, row) => {
-      if (thread >= 0)
-        measure.values.forEach((values, profile) => {
-          of[thread][profile] += values[row];
-        });
-    });
-  }
+  const values = kept.map((measure) =>
+    sumBy(measure, measure.table.thread.keys(), (row) => measure.table.thread[row]),
+  );
   const present = (thread) =>
     profiles
       .flatMap((_, profile) =>
@@ -32,8 +26,8 @@ function threadsView(page) {
     rows: [...threads.name.keys()],
     text: (thread) => `${threadName(thread)} ${strings[threads.group[thread]]}`,
     columns: [
-      ...kept.flatMap((measure) =>
-        valueColumns(measure.title, '', measure.unit, (thread) => values.get(measure)[thread], measure.total),
+      ...kept.flatMap(({ title, unit, total }, place) =>
+        valueColumns(title, '', unit, (thread) => values[place].get(thread) ?? zeros(), total),
       ),
       { title: 'Number', numeric: true, value: (thread) => threads.serial[AFTER][thread], cell: numbers },
       {
@@ -48,7 +42,7 @@ function threadsView(page) {
       { title: 'State', help: 'at the end of the file', value: present },
     ],
   });
-  const view = section(
+  const shown = section(
     'Threads',
     kept.length === 0 &&
       measures.length > 0 &&
@@ -63,6 +57,5 @@ function threadsView(page) {
       ),
     element,
   );
-  view.search = element.search;
-  return view;
+  return Object.assign(shown, { search: element.search });
 }
