@@ -4,7 +4,7 @@ use crate::check::rules::{self, Rule};
 use crate::check::thread::{self, Thread};
 use crate::check::{Check, NEEDED, Phase, Stack, bit};
 use crate::layer::{Layer, Neighbours, Slots};
-use crate::trace::{Function, Word, event_name};
+use crate::trace::{Function, Word, arguments_of, event_name};
 use jni_sys::{JNI_ERR, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use std::ffi::{c_char, c_void};
@@ -20,12 +20,6 @@ struct Call {
 }
 
 impl Call {
-    fn new(function: Function, words: &[u64]) -> Self {
-        let mut arguments = [0; 3];
-        arguments[..words.len()].copy_from_slice(words);
-        Self { function, arguments }
-    }
-
     fn number(self, place: usize) -> jint {
         self.arguments[place] as jint
     }
@@ -106,7 +100,8 @@ macro_rules! check {
 
             $(
                 unsafe fn $name(&self, next: &Neighbours $(, $argument: $type)*) $(-> $result)? {
-                    let call = Call::new(Function::$name, &[$($argument.word()),*]);
+                    let arguments = arguments_of(&[$($argument.word()),*]);
+                    let call = Call { function: Function::$name, arguments };
                     // SAFETY: the arguments are those that the agent has passed.
                     if let Some(answer) = unsafe { self.before(next, call) } {
                         return Word::of(answer);

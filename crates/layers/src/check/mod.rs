@@ -205,8 +205,10 @@ impl Check {
             }
         }
         thread.end();
-        if thread.owned_sum.get() != owned {
-            self.check_left(next, number, thread);
+        // These may leave other monitors than they began with.
+        let may = [JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_JVM_SHUT_DOWN];
+        if thread.owned_sum.get() != owned && !may.contains(&number) {
+            self.report_left(next, rules::MONITOR_LEFT, number, thread);
         }
         if number == JVMPI_EVENT_GC_FINISH
             && let Some(before) = thread.bracket.take()
@@ -219,14 +221,7 @@ impl Check {
         }
     }
 
-    /// The handler has returned with other monitors than it began with.
-    fn check_left(&self, next: &Neighbours, number: jint, thread: &Thread) {
-        let may = [JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_JVM_SHUT_DOWN];
-        if !may.contains(&number) {
-            self.report_left(next, rules::MONITOR_LEFT, number, thread);
-        }
-    }
-
+    /// Reports that the handler has returned with other monitors than it began with.
     fn report_left(&self, next: &Neighbours, rule: &'static Rule, number: jint, thread: &Thread) {
         let handler = next.handler().map_or(0, |handler| handler as usize);
         let what = format!(

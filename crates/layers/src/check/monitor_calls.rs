@@ -110,14 +110,10 @@ impl Check {
         let Ok(mut orders) = self.monitors.orders.try_lock() else { return place.set(0) };
         if orders.note(thread, &owned, id.addr()) {
             drop(orders);
-            let owned = owned.iter().map(|owned| {
-                let id = ptr::without_provenance_mut(*owned);
-                Named(id, self.monitors.all.get(*owned)).to_string()
-            });
             let what = format!(
                 "RawMonitorEnter({}){thread}, by a thread that owns {}; other threads enter them in another order",
                 Named(id, Some(monitor)),
-                owned.collect::<Vec<_>>().join(", ")
+                self.named(&owned)
             );
             self.findings.report(rules::MONITOR_ORDER, what);
         }
@@ -215,13 +211,16 @@ impl Check {
 
     /// Returns the raw monitors that a handler has left behind, for a message.
     pub fn owned_by(&self, thread: &Thread) -> String {
-        let owned = thread.owned.borrow();
-        let name = |owned: &usize| {
-            Named(ptr::without_provenance_mut(*owned), self.monitors.all.get(*owned)).to_string()
-        };
-        match owned.len() {
-            0 => "none".to_owned(),
-            _ => owned.iter().map(name).collect::<Vec<_>>().join(", "),
+        match &thread.owned.borrow()[..] {
+            [] => "none".to_owned(),
+            owned => self.named(owned),
         }
+    }
+
+    fn named(&self, monitors: &[usize]) -> String {
+        let name = |id: &usize| {
+            Named(ptr::without_provenance_mut(*id), self.monitors.all.get(*id)).to_string()
+        };
+        monitors.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 }

@@ -21,38 +21,31 @@ impl<V: Default> Table<V> {
         Self((0..places).map(|_| Default::default()).collect())
     }
 
-    pub fn get(&self, key: usize) -> Option<&V> {
+    /// Returns the places where a key may be, in the order in which they are tried.
+    fn places(&self, key: usize) -> impl Iterator<Item = &(AtomicUsize, V)> {
         let first = place_of(key, self.0.len());
-        for i in 0..PROBES {
-            let (place, value) = &self.0[(first + i) & (self.0.len() - 1)];
-            match place.load(Ordering::Acquire) {
-                0 => return None,
-                found if found == key => return Some(value),
-                _ => {}
-            }
-        }
-        None
+        (0..PROBES).map(move |i| &self.0[(first + i) & (self.0.len() - 1)])
+    }
+
+    pub fn get(&self, key: usize) -> Option<&V> {
+        let places = self.places(key).map(|(place, value)| (place.load(Ordering::Acquire), value));
+        let found = places.take_while(|(found, _)| *found != 0).find(|(found, _)| *found == key);
+        found.map(|(_, value)| value)
     }
 
     /// Returns true if the key was never put in. False if that cannot be known.
     pub fn lacks(&self, key: usize) -> bool {
-        let first = place_of(key, self.0.len());
-        let at = |i: usize| self.0[(first + i) & (self.0.len() - 1)].0.load(Ordering::Acquire);
-        (0..PROBES).map(at).take_while(|found| *found != key).any(|found| found == 0)
+        let places = self.places(key).map(|(place, _)| place.load(Ordering::Acquire));
+        places.take_while(|found| *found != key).any(|found| found == 0)
     }
 
     /// Returns the value of the key, and adds the key if it is new. `None` if the table is full.
     pub fn put(&self, key: usize) -> Option<&V> {
-        let first = place_of(key, self.0.len());
-        for i in 0..PROBES {
-            let (place, value) = &self.0[(first + i) & (self.0.len() - 1)];
-            match place.compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some(value),
-                Err(found) if found == key => return Some(value),
-                Err(_) => {}
-            }
-        }
-        None
+        let takes = |place: &AtomicUsize| {
+            let before = place.compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire);
+            before.is_ok() || before == Err(key)
+        };
+        self.places(key).find(|(place, _)| takes(place)).map(|(_, value)| value)
     }
 }
 

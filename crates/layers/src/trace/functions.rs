@@ -113,6 +113,14 @@ impl<T> Word for *mut T {
     }
 }
 
+/// Returns the arguments of a call, at most three, as numbers.
+#[inline]
+pub fn arguments_of(words: &[u64]) -> [u64; 3] {
+    let mut arguments = [0; 3];
+    arguments[..words.len()].copy_from_slice(words);
+    arguments
+}
+
 /// The function of a thread.
 pub type ThreadFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 

@@ -330,9 +330,7 @@ macro_rules! record {
             $(
                 #[inline]
                 unsafe fn $name(&self, next: &Neighbours $(, $argument: $type)*) $(-> $result)? {
-                    let mut arguments = [0; 3];
-                    let values: &[u64] = &[$($argument.word()),*];
-                    arguments[..values.len()].copy_from_slice(values);
+                    let arguments = functions::arguments_of(&[$($argument.word()),*]);
                     $(let $argument = PassOn::pass_on($argument, self);)*
                     if Function::$name == Function::ProfilerExit {
                         self.before_exit(arguments);
