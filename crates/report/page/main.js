@@ -9,12 +9,7 @@ const VIEWS = [
   ['time', 'Time', timeView, measures.some((measure) => measure.table.times)],
   ['sites', 'Allocation sites', sitesView, Boolean(tableOf('sites'))],
   ['heap', 'Heap', heapView, data.heaps.some(Boolean)],
-  [
-    'monitors',
-    'Monitors',
-    monitorsView,
-    Boolean(tableOf('monitors')) || data.monitor_dumps.some((dumps) => dumps.length),
-  ],
+  ['monitors', 'Monitors', monitorsView, Boolean(tableOf('monitors'))],
   ['threads', 'Threads', threadsView, data.threads.name.length > 0],
 ];
 // Views of one thing, and the view among whose things it is.

@@ -12,12 +12,7 @@ const WANTED = [
   ],
   [() => tableOf('sites'), 'allocation sites', 'heap=sites', 'record --alloc'],
   [() => data.heaps.some(Boolean), 'the heap’s objects', 'heap=dump', 'record --heap'],
-  [
-    () => tableOf('monitors') || data.monitor_dumps.some((dumps) => dumps.length),
-    'monitors',
-    'monitor=y',
-    'record --locks',
-  ],
+  [() => profiles.some((profile) => profile.monitors), 'monitors', 'monitor=y', 'record --locks'],
 ];
 const recorded = profiles.every((profile) => profile.recording);
 

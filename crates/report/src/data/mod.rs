@@ -6,7 +6,6 @@
 mod code;
 mod column;
 mod heap;
-mod monitors;
 mod read;
 mod shared;
 mod stacks;
@@ -21,7 +20,6 @@ use crate::{Input, Recording};
 use code::Code;
 pub(crate) use column::DIGITS;
 use heap::Heap;
-use monitors::Dump;
 pub(crate) use read::read;
 use shared::Shared;
 use stacks::{Table, microseconds};
@@ -43,7 +41,6 @@ pub(crate) struct Data {
     code: Code,
     threads: Threads,
     tables: Vec<Table>,
-    monitor_dumps: Vec<Vec<Dump>>,
     #[serde(skip_deserializing)]
     heaps: Vec<Option<Heap>>,
 }
@@ -61,6 +58,8 @@ struct Header {
     traces: usize,
     frames: usize,
     classes: usize,
+    /// True if waits for monitors were recorded, even if there were none.
+    monitors: bool,
 }
 
 /// The [`Recording`] of a profile. Times are microseconds.
@@ -112,10 +111,6 @@ impl Data {
         let profiles: Vec<&Profile> = inputs.iter().map(|input| input.profile).collect();
         let intervals = inputs.iter().map(|input| input.recording?.interval).collect::<Vec<_>>();
         let tables = stacks::tables(&mut shared, &profiles, &intervals);
-        let monitor_dumps = profiles.iter().enumerate();
-        let monitor_dumps = monitor_dumps
-            .map(|(number, profile)| monitors::dumps(&mut shared, number, profile))
-            .collect();
         let heaps = inputs
             .iter()
             .enumerate()
@@ -130,7 +125,6 @@ impl Data {
             code: shared.code.into(),
             threads,
             tables,
-            monitor_dumps,
             heaps,
         }
     }
@@ -150,6 +144,7 @@ impl Header {
             traces: profile.traces.len(),
             frames: profile.frames.len(),
             classes: profile.classes.iter().len(),
+            monitors: profile.monitor_times().next().is_some(),
         }
     }
 }

@@ -1,19 +1,17 @@
 //! Pages as profiles again.
 //!
-//! A page lacks the objects of heap dumps, IDs, and the parts of names that no view shows; a site has its type as the
+//! A page lacks the objects of heap dumps, monitor dumps, IDs, and the parts of names that no view shows; a site has its type as the
 //! name of its class.
 
 use std::time::Duration;
 
 use jvmpi_formats::profile::{
     Amount, BucketSamples, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame, FrameId, Line, Method,
-    MethodId, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes, NameId, ObjectId,
-    Profile, Site, Sites, StackId, Thread, ThreadSerial, ThreadState, ThreadStatus, Time, Timeline,
-    TraceSerial, WallState,
+    MethodId, Monitor, MonitorTime, MonitorTimes, NameId, ObjectId, Profile, Site, Sites, StackId,
+    Thread, ThreadSerial, Time, Timeline, TraceSerial, WallState,
 };
 use serde::Deserialize;
 
-use super::monitors::{self, Dump};
 use super::stacks::{Measure, Table, Unit};
 use super::{Code, Data, SCHEMA, Threads, VERSION};
 use crate::Recording;
@@ -82,7 +80,6 @@ impl Reader<'_> {
                 _ => return None,
             }
         }
-        data.monitor_dumps.iter().flatten().try_for_each(|dump| reader.monitor_dump(dump))?;
         Some((reader.profile, recording.map(Recording::from)))
     }
 
@@ -260,39 +257,6 @@ impl Reader<'_> {
                 Monitor::Raw { id: ObjectId(0), name }
             }
         }
-    }
-
-    fn monitor_dump(&mut self, dump: &Dump) -> Option<()> {
-        const STATES: [ThreadState; 3] =
-            [ThreadState::Runnable, ThreadState::MonitorWait, ThreadState::CondVarWait];
-        let mut read = MonitorDump::default();
-        for status in &dump.threads {
-            read.threads.push(ThreadStatus {
-                thread: self.thread(status.thread)?,
-                trace: self.trace(status.node, status.thread)?,
-                state: STATES.into_iter().find(|state| monitors::name(*state) == status.state)?,
-                suspended: status.suspended,
-                interrupted: status.interrupted,
-            });
-        }
-        for status in &dump.monitors {
-            let threads =
-                |threads: &[i32]| threads.iter().map(|thread| self.thread(*thread)).collect();
-            let (entering, waiting): (Option<_>, Option<_>) =
-                (threads(&status.entering), threads(&status.waiting));
-            read.monitors.push(MonitorStatus {
-                owner: match status.owner {
-                    Some(owner) => Some(self.thread(owner)?),
-                    None => None,
-                },
-                monitor: self.monitor(&status.name),
-                entry_count: status.entries,
-                waiting_to_enter: entering?,
-                waiting_to_be_notified: waiting?,
-            });
-        }
-        self.profile.sections.push(read.into());
-        Some(())
     }
 }
 

@@ -338,12 +338,12 @@ fn monitors(shared: &mut Shared, profiles: &[&Profile]) -> Option<Table> {
 }
 
 /// Returns true if the monitor is one of the profiler's own, such as `_hprof heap`.
-pub(super) fn is_hidden(profile: &Profile, monitor: Monitor) -> bool {
+fn is_hidden(profile: &Profile, monitor: Monitor) -> bool {
     matches!(monitor, Monitor::Raw { name, .. } if profile.names.get(name).starts_with("_hprof"))
 }
 
 /// Returns `java.util.Vector@1f0` for an object's monitor, `"name"` for a raw one.
-pub(super) fn monitor_name(profile: &Profile, monitor: Monitor, with_id: bool) -> String {
+fn monitor_name(profile: &Profile, monitor: Monitor, with_id: bool) -> String {
     match monitor {
         Monitor::Java { object, class } => {
             let class = type_name(profile.names.get(class));

@@ -5,9 +5,8 @@ use std::time::Duration;
 use jvmpi_formats::profile::heap::{self, Elements, Instance, Record, RootKind};
 use jvmpi_formats::profile::{
     self, Amount, BucketSamples, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, Frame,
-    FrameId, HeapDump, Line, Monitor, MonitorDump, MonitorStatus, MonitorTime, MonitorTimes,
-    NameId, ObjectId, Profile, Section, Site, Sites, Thread, ThreadSerial, ThreadState,
-    ThreadStatus, Time, Timeline, TraceSerial, Value, WallState,
+    FrameId, HeapDump, Line, Monitor, MonitorTime, MonitorTimes, NameId, ObjectId, Profile,
+    Section, Site, Sites, Thread, ThreadSerial, Time, Timeline, TraceSerial, Value, WallState,
 };
 use jvmpi_report::heap::{Collector, Graph};
 
@@ -151,7 +150,6 @@ pub fn profile(times: u64) -> Profile {
     made.section(Sites { live, allocated, rows, ..Sites::default() });
 
     let lock = Monitor::Java { object: ObjectId(0xabc), class: made.name("app.Lock") };
-    let other = Monitor::Java { object: ObjectId(0xdef), class: made.name("app.Other") };
     let raw = Monitor::Raw { id: ObjectId(0x77), name: made.name("raw one") };
     let wait = |monitor, trace, time, hits| MonitorTime {
         monitor,
@@ -168,27 +166,6 @@ pub fn profile(times: u64) -> Profile {
     ];
     made.section(MonitorTimes { total: Duration::from_millis(6000), rows, at: None });
 
-    let status = |thread, trace, state| ThreadStatus {
-        thread,
-        trace,
-        state,
-        suspended: false,
-        interrupted: false,
-    };
-    let held = |monitor, owner, waiting_to_enter| MonitorStatus {
-        monitor,
-        owner: Some(owner),
-        entry_count: 1,
-        waiting_to_enter: vec![waiting_to_enter],
-        waiting_to_be_notified: Vec::new(),
-    };
-    made.section(MonitorDump {
-        threads: vec![
-            status(one, at_work, ThreadState::MonitorWait),
-            status(two, at_hostile, ThreadState::MonitorWait),
-        ],
-        monitors: vec![held(lock, one, two), held(other, two, one)],
-    });
     made.section(HeapDump::default());
     made.profile
 }

@@ -27,7 +27,7 @@ cases! {
     sites_are_told_by_stack_and_by_class,
     heap_tells_what_is_retained_and_why,
     a_long_path_is_told_by_its_ends,
-    monitors_tell_who_waits_for_whom,
+    monitors_show_where_threads_waited,
     threads_choose_what_is_measured,
     two_profiles_are_compared,
     lambda_expressions_are_compared_without_their_addresses,
@@ -651,18 +651,13 @@ fn a_long_path_is_told_by_its_ends(browser: &mut Browser) {
     assert_eq!(browser.rows("[role=treegrid]"), [["16.0 kB33.3 %", "", "1 more of app.Link"]]);
 }
 
-fn monitors_tell_who_waits_for_whom(browser: &mut Browser) {
+fn monitors_show_where_threads_waited(browser: &mut Browser) {
     open_single(browser);
     browser.go("#/monitors");
     assert_eq!(
         browser.rows("main table")[0],
         ["750 ms75.0 %", "325.0 %", "app.Lock@abc", "main", "app.Main.work Source.java:20"]
     );
-    let circle = browser.text("main .warning");
-    assert!(circle.contains("main waits for app.Other@def, which <img"), "{circle}");
-    assert!(circle.contains("</script> waits for app.Lock@abc, which main holds"), "{circle}");
-    let states = browser.rows("section section table");
-    assert_eq!(states[0][1], "waits to enter a monitor");
 }
 
 fn threads_choose_what_is_measured(browser: &mut Browser) {
