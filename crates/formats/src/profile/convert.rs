@@ -15,18 +15,6 @@ pub struct LeftOut {
     pub problem: Option<Error>,
 }
 
-/// Why passing records has ended early.
-enum End {
-    CannotRead(Error),
-    CannotWrite(io::Error),
-}
-
-impl From<Error> for End {
-    fn from(error: Error) -> Self {
-        Self::CannotRead(error)
-    }
-}
-
 impl File {
     /// Writes everything that `writer`'s encoding has. Of a file with a [`problem`](Self::problem) that is
     /// what was read up to there.
@@ -68,15 +56,12 @@ impl File {
     ) -> io::Result<()> {
         let heap = self.heap(dump);
         let mut pass = |each: &mut EachRecord<'_>| {
-            let end = heap.records(|record| each(record).map_err(End::CannotWrite));
-            match end {
-                Ok(()) => Ok(()),
-                Err(End::CannotRead(error)) => {
-                    left_out.problem = Some(error);
-                    Ok(())
-                }
-                Err(End::CannotWrite(error)) => Err(error),
-            }
+            let end = heap.records(|record| each(record));
+            // The error of a record that cannot be read. Writers have others.
+            end.or_else(|error| {
+                left_out.problem = Some(error.downcast::<Error>()?);
+                Ok(())
+            })
         };
         writer.heap_dump(self.profile(), dump, &mut pass)
     }

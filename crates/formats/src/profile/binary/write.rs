@@ -446,20 +446,12 @@ impl<W: Write> Writer for BinaryWriter<W> {
     fn section(&mut self, profile: &Profile, section: &Section) -> io::Result<()> {
         if self.holds(section) {
             self.traces(profile)?;
+            self.at(section.at());
         }
         match section {
-            Section::Sites(sites) => {
-                self.at(sites.at);
-                self.sites(sites)
-            }
-            Section::HeapSummary(summary) => {
-                self.at(summary.at);
-                self.heap_summary(summary)
-            }
-            Section::CpuSamples(samples) => {
-                self.at(samples.at);
-                self.cpu_samples(samples)
-            }
+            Section::Sites(sites) => self.sites(sites),
+            Section::HeapSummary(summary) => self.heap_summary(summary),
+            Section::CpuSamples(samples) => self.cpu_samples(samples),
             Section::HeapDump(_) => Err(unsupported("a heap dump is written with its records")),
             Section::CpuTimes(_) | Section::CpuOld(_) => {
                 Err(unsupported("binary files have no CPU times, text has"))
