@@ -2,63 +2,111 @@
 
 use crate::dump::{ID, Id};
 
-/// A type with its code in dumps: `JVMPI_CLASS`, and `JVMPI_BOOLEAN` to `JVMPI_LONG`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[cfg_attr(feature = "profile", derive(serde::Serialize, serde::Deserialize))]
-#[repr(u8)]
-pub enum Type {
-    /// A reference.
-    Reference = 2,
-    /// `boolean`
-    Boolean = 4,
-    /// `char`
-    Char = 5,
-    /// `float`
-    Float = 6,
-    /// `double`
-    Double = 7,
-    /// `byte`
-    Byte = 8,
-    /// `short`
-    Short = 9,
-    /// `int`
-    Int = 10,
-    /// `long`
-    Long = 11,
+/// Defines the types and their values: for each primitive type its code, its descriptor, its name in Java, the type of its
+/// values, and how these are made of big-endian bytes and back.
+macro_rules! types {
+    ($(
+        $name:ident = $code:literal, $descriptor:literal, $java:literal, $value:ty,
+        $from:expr, $to:expr;
+    )*) => {
+        /// A type with its code in dumps: `JVMPI_CLASS`, and `JVMPI_BOOLEAN` to `JVMPI_LONG`.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[cfg_attr(feature = "profile", derive(serde::Serialize, serde::Deserialize))]
+        #[repr(u8)]
+        pub enum Type {
+            /// A reference.
+            Reference = 2,
+            $(#[doc = concat!("`", $java, "`")] $name = $code,)*
+        }
+
+        /// A value of a field or of an array element. References are [`Id`]s in dumps.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        #[allow(missing_docs)]
+        pub enum Value<Reference = Id> {
+            Reference(Reference),
+            $($name($value),)*
+        }
+
+        impl Type {
+            /// All types.
+            pub const ALL: [Self; 9] = [Self::Reference, $(Self::$name),*];
+
+            /// Returns the descriptor of fields of this type, or its first character; its name in Java; and the name of
+            /// its arrays.
+            const fn names(self) -> (&'static str, &'static str, &'static str) {
+                match self {
+                    Self::Reference => ("L", "<Unknown>", "[L<Unknown>;"),
+                    $(Self::$name => ($descriptor, $java, concat!("[", $descriptor)),)*
+                }
+            }
+
+            /// Returns the size of a value in bytes, in a file with IDs of `id_size` bytes.
+            pub const fn width_with(self, id_size: usize) -> usize {
+                match self {
+                    Self::Reference => id_size,
+                    $(Self::$name => size_of::<$value>(),)*
+                }
+            }
+        }
+
+        impl<Reference> Value<Reference> {
+            /// Returns the type of the value.
+            pub fn of_type(&self) -> Type {
+                match self {
+                    Self::Reference(_) => Type::Reference,
+                    $(Self::$name(_) => Type::$name,)*
+                }
+            }
+
+            /// Returns the value with its reference, if it is one, converted by `convert`.
+            pub fn with_reference<Other>(
+                self,
+                convert: impl FnOnce(Reference) -> Other,
+            ) -> Value<Other> {
+                match self {
+                    Self::Reference(reference) => Value::Reference(convert(reference)),
+                    $(Self::$name(value) => Value::$name(value),)*
+                }
+            }
+        }
+
+        impl Value {
+            /// Writes the value to `to`, which has exactly the size of the type.
+            #[inline]
+            pub fn write(self, to: &mut [u8]) {
+                match self {
+                    Self::Reference(id) => to.copy_from_slice(&id.to_ne_bytes()),
+                    $(Self::$name(value) => to.copy_from_slice(&$to(value)),)*
+                }
+            }
+
+            /// Reads a value of the given type from the beginning of `bytes`. Returns the value and the rest, or `None` if
+            /// there are too few bytes.
+            pub fn read(of_type: Type, bytes: &[u8]) -> Option<(Self, &[u8])> {
+                match of_type {
+                    Type::Reference => first(bytes, |it| Self::Reference(Id::from_ne_bytes(it))),
+                    $(Type::$name => first(bytes, |it| Self::$name($from(it))),)*
+                }
+            }
+        }
+    };
+}
+
+types! {
+    Boolean = 4, "Z", "boolean", bool, |[it]: [u8; 1]| it != 0, |it: bool| [u8::from(it)];
+    Char = 5, "C", "char", u16, u16::from_be_bytes, u16::to_be_bytes;
+    Float = 6, "F", "float", f32, f32::from_be_bytes, f32::to_be_bytes;
+    Double = 7, "D", "double", f64, f64::from_be_bytes, f64::to_be_bytes;
+    Byte = 8, "B", "byte", i8, i8::from_be_bytes, i8::to_be_bytes;
+    Short = 9, "S", "short", i16, i16::from_be_bytes, i16::to_be_bytes;
+    Int = 10, "I", "int", i32, i32::from_be_bytes, i32::to_be_bytes;
+    Long = 11, "J", "long", i64, i64::from_be_bytes, i64::to_be_bytes;
 }
 
 impl Type {
-    /// All types.
-    pub const ALL: [Self; 9] = [
-        Self::Reference,
-        Self::Boolean,
-        Self::Char,
-        Self::Float,
-        Self::Double,
-        Self::Byte,
-        Self::Short,
-        Self::Int,
-        Self::Long,
-    ];
-
     /// Returns the type with this code.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|t| *t as u8 == code)
-    }
-
-    /// Returns the first character of the descriptor of fields of this type, its name in Java, and the name of its arrays.
-    const fn names(self) -> (u8, &'static str, &'static str) {
-        match self {
-            Self::Reference => (b'L', "<Unknown>", "[L<Unknown>;"),
-            Self::Boolean => (b'Z', "boolean", "[Z"),
-            Self::Char => (b'C', "char", "[C"),
-            Self::Float => (b'F', "float", "[F"),
-            Self::Double => (b'D', "double", "[D"),
-            Self::Byte => (b'B', "byte", "[B"),
-            Self::Short => (b'S', "short", "[S"),
-            Self::Int => (b'I', "int", "[I"),
-            Self::Long => (b'J', "long", "[J"),
-        }
     }
 
     /// Returns the type of a field from the first character of its descriptor.
@@ -69,7 +117,7 @@ impl Type {
 
     /// Returns the first character of the descriptor of fields of this type.
     pub const fn descriptor(self) -> u8 {
-        self.names().0
+        self.names().0.as_bytes()[0]
     }
 
     /// Returns the name in Java. For references, which would need their class, it is `<Unknown>`.
@@ -86,99 +134,9 @@ impl Type {
     pub const fn width(self) -> usize {
         self.width_with(ID)
     }
-
-    /// Returns the size of a value in bytes, in a file with IDs of `id_size` bytes.
-    pub const fn width_with(self, id_size: usize) -> usize {
-        match self {
-            Self::Reference => id_size,
-            Self::Boolean | Self::Byte => 1,
-            Self::Char | Self::Short => 2,
-            Self::Float | Self::Int => 4,
-            Self::Double | Self::Long => 8,
-        }
-    }
-}
-
-/// A value of a field or of an array element. References are [`Id`]s in dumps.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[allow(missing_docs)]
-pub enum Value<Reference = Id> {
-    Reference(Reference),
-    Boolean(bool),
-    Char(u16),
-    Float(f32),
-    Double(f64),
-    Byte(i8),
-    Short(i16),
-    Int(i32),
-    Long(i64),
-}
-
-impl<Reference> Value<Reference> {
-    /// Returns the type of the value.
-    pub fn of_type(&self) -> Type {
-        match self {
-            Self::Reference(_) => Type::Reference,
-            Self::Boolean(_) => Type::Boolean,
-            Self::Char(_) => Type::Char,
-            Self::Float(_) => Type::Float,
-            Self::Double(_) => Type::Double,
-            Self::Byte(_) => Type::Byte,
-            Self::Short(_) => Type::Short,
-            Self::Int(_) => Type::Int,
-            Self::Long(_) => Type::Long,
-        }
-    }
-
-    /// Returns the value with its reference, if it is one, converted by `convert`.
-    pub fn with_reference<Other>(self, convert: impl FnOnce(Reference) -> Other) -> Value<Other> {
-        match self {
-            Self::Reference(reference) => Value::Reference(convert(reference)),
-            Self::Boolean(value) => Value::Boolean(value),
-            Self::Char(value) => Value::Char(value),
-            Self::Float(value) => Value::Float(value),
-            Self::Double(value) => Value::Double(value),
-            Self::Byte(value) => Value::Byte(value),
-            Self::Short(value) => Value::Short(value),
-            Self::Int(value) => Value::Int(value),
-            Self::Long(value) => Value::Long(value),
-        }
-    }
 }
 
 impl Value {
-    /// Writes the value to `to`, which has exactly the size of the type.
-    #[inline]
-    pub fn write(self, to: &mut [u8]) {
-        match self {
-            Self::Reference(id) => to.copy_from_slice(&id.to_ne_bytes()),
-            Self::Boolean(value) => to.copy_from_slice(&[value.into()]),
-            Self::Char(value) => to.copy_from_slice(&value.to_be_bytes()),
-            Self::Float(value) => to.copy_from_slice(&value.to_be_bytes()),
-            Self::Double(value) => to.copy_from_slice(&value.to_be_bytes()),
-            Self::Byte(value) => to.copy_from_slice(&value.to_be_bytes()),
-            Self::Short(value) => to.copy_from_slice(&value.to_be_bytes()),
-            Self::Int(value) => to.copy_from_slice(&value.to_be_bytes()),
-            Self::Long(value) => to.copy_from_slice(&value.to_be_bytes()),
-        }
-    }
-
-    /// Reads a value of the given type from the beginning of `bytes`. Returns the value and the rest, or `None` if
-    /// there are too few bytes.
-    pub fn read(of_type: Type, bytes: &[u8]) -> Option<(Self, &[u8])> {
-        match of_type {
-            Type::Reference => first(bytes, |it| Self::Reference(Id::from_ne_bytes(it))),
-            Type::Boolean => first(bytes, |[it]| Self::Boolean(it != 0)),
-            Type::Char => first(bytes, |it| Self::Char(u16::from_be_bytes(it))),
-            Type::Float => first(bytes, |it| Self::Float(f32::from_be_bytes(it))),
-            Type::Double => first(bytes, |it| Self::Double(f64::from_be_bytes(it))),
-            Type::Byte => first(bytes, |it| Self::Byte(i8::from_be_bytes(it))),
-            Type::Short => first(bytes, |it| Self::Short(i16::from_be_bytes(it))),
-            Type::Int => first(bytes, |it| Self::Int(i32::from_be_bytes(it))),
-            Type::Long => first(bytes, |it| Self::Long(i64::from_be_bytes(it))),
-        }
-    }
-
     /// Reads values of the given types one after the other. Returns `None` unless they take up all bytes exactly.
     pub fn read_all(types: impl IntoIterator<Item = Type>, bytes: &[u8]) -> Option<Vec<Self>> {
         let mut rest = bytes;
