@@ -120,14 +120,10 @@ function changed(value, unit) {
   return h('span', { class: `change ${className}`, title: exactly(value, unit) }, showChange(value, unit));
 }
 
-// The cells of a value, one for each profile.
-const valueCells = (values, whole, unit) =>
-  values.map((value, profile) => h('td', { class: 'number' }, bar(value, whole[profile], unit)));
-
-// A fact with a value, and its change when profiles are compared.
+// A fact with a value in each profile, and its change when profiles are compared.
 const valueFact = (title, values, whole, unit) => [
   title,
-  ...valueCells(values, whole, unit),
+  ...values.map((value, profile) => h('td', { class: 'number' }, bar(value, whole[profile], unit))),
   comparing && h('td', { class: 'number' }, changed(change(values), unit)),
 ];
 

@@ -312,14 +312,6 @@ function stackView(page) {
   if (!(innermost in nodes.parent)) return nothing('There is no such stack.');
   const stack = [];
   for (let node = innermost; node !== 0; node = nodes.parent[node]) stack.push(nodes.frame[node]);
-  const amounts = [];
-  for (const measure of measures) {
-    measure.table.node.forEach((node, row) => {
-      const values = measure.values.map((values) => values[row]);
-      if (node === innermost && values.some(Boolean))
-        amounts.push({ measure, object: measure.table.object[row], thread: measure.table.thread[row], values });
-    });
-  }
   return section(
     'Stack',
     h(
@@ -335,18 +327,6 @@ function stackView(page) {
       ),
     ),
     stack.length === 0 && h('p', {}, 'Nothing is known of this stack.'),
-    amounts.length > 0 &&
-      section(
-        'What was measured here',
-        facts(
-          amounts.map(({ measure, object, thread, values }) => [
-            measure.title,
-            h('td', {}, object >= 0 ? classLabel(strings[object]) : ''),
-            h('td', {}, thread >= 0 ? threadName(thread) : ''),
-            ...valueCells(values, measure.total, measure.unit),
-          ]),
-        ),
-      ),
   );
 }
 
