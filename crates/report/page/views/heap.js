@@ -64,32 +64,16 @@ const heapWholes = (name) => data.heaps.map((heap) => heap?.[name] ?? 0);
 const RETAINED = 'bytes that would be freed with it: itself, and what is reached only through it';
 
 function classTable() {
+  const numbers = [
+    ['Retained', 'bytes that would be freed with all objects of the class', 'bytes', 'retained', 'reached_bytes'],
+    ['Shallow', 'bytes of the objects themselves', 'bytes', 'shallow', 'bytes'],
+    ['Objects', 'how many there are', 'count', 'objects', 'objects'],
+  ];
   return table({
     caption: 'Classes of the heap',
     columns: [
-      ...valueColumns(
-        'Retained',
-        'bytes that would be freed with all objects of the class',
-        'bytes',
-        (row) => row.retained,
-        heapWholes('reached_bytes'),
-        comparing,
-      ),
-      ...valueColumns(
-        'Shallow',
-        'bytes of the objects themselves',
-        'bytes',
-        (row) => row.shallow,
-        heapWholes('bytes'),
-        comparing,
-      ),
-      ...valueColumns(
-        'Objects',
-        'how many there are',
-        'count',
-        (row) => row.objects,
-        heapWholes('objects'),
-        comparing,
+      ...numbers.flatMap(([title, help, unit, of, whole]) =>
+        valueColumns(title, help, unit, (row) => row[of], heapWholes(whole), comparing),
       ),
       {
         title: 'Class',

@@ -4,24 +4,13 @@ function monitorsView(page) {
   const times = tableOf('monitors');
   const [blocked, contended] = times.measures;
   const rows = [...times.node.keys()];
-  const values = (measure) => (row) => measure.values.map((values) => values[row]);
+  const columns = ({ values, unit, total }, title, help) =>
+    valueColumns(title, help, unit, (row) => values.map((values) => values[row]), total);
   const element = table({
     caption: 'Where threads waited to enter monitors',
     columns: [
-      ...valueColumns(
-        'Blocked',
-        'time waited to enter the monitor',
-        'microseconds',
-        values(blocked),
-        blocked.total,
-      ),
-      ...valueColumns(
-        'Entries',
-        'how often it had to be waited for',
-        'count',
-        values(contended),
-        contended.total,
-      ),
+      ...columns(blocked, 'Blocked', 'time waited to enter the monitor'),
+      ...columns(contended, 'Entries', 'how often it had to be waited for'),
       {
         title: 'Monitor',
         value: (row) => strings[times.object[row]],

@@ -181,20 +181,10 @@ function tiles() {
           isUncollected && measure.name === 'live-bytes' ? 'no collection yet' : null,
         ),
       ),
-    data.heaps.some(Boolean) &&
-      tile(
-        'Heap dump',
-        to('heap'),
-        'bytes',
-        data.heaps.map((heap) => heap?.bytes ?? 0),
-      ),
-    data.heaps.some(Boolean) &&
-      tile(
-        'Objects in it',
-        to('heap', null, { h: 'objects' }),
-        'count',
-        data.heaps.map((heap) => heap?.objects ?? 0),
-      ),
+    data.heaps.some(Boolean) && [
+      tile('Heap dump', to('heap'), 'bytes', heapWholes('bytes')),
+      tile('Objects in it', to('heap', null, { h: 'objects' }), 'count', heapWholes('objects')),
+    ],
     data.threads.name.length > 0 &&
       tile(
         'Threads',
