@@ -1,8 +1,8 @@
 //! Binary files are read as they were written.
 
 use crate::fixture::{
-    self, CREATED, binary_file, binary_sections, heap_dump, heap_records, show, shown_records,
-    tables,
+    self, CREATED, DUMPED, binary_file, binary_sections, heap_dump, heap_records, show,
+    shown_records, tables,
 };
 use jvmpi_formats::profile::heap::{self, Elements, Objects, Primitives, Record};
 use jvmpi_formats::profile::{
@@ -135,47 +135,38 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
     assert!(seen.len() >= records.len(), "{seen:?}");
 }
 
-/// Counts what is written, and keeps the beginning of each large piece.
+/// Keeps what is written, but only the lengths of large pieces.
 #[derive(Default)]
-struct Counter {
-    length: u64,
-    headers: Vec<u8>,
-    /// The number of bytes of the current record's body that follow.
-    body: u64,
-    records: Vec<(u8, u64)>,
+struct Sizes {
+    small: Vec<u8>,
+    large: Vec<usize>,
 }
 
-impl Write for Counter {
-    fn write(&mut self, mut bytes: &[u8]) -> io::Result<usize> {
-        let written = bytes.len();
-        self.length += written as u64;
-        while !bytes.is_empty() {
-            if self.body > 0 {
-                let skipped = bytes.len().min(self.body as usize);
-                self.body -= skipped as u64;
-                bytes = &bytes[skipped..];
-                continue;
-            }
-            // 31 bytes begin the file, 9 a record.
-            let wanted = if self.records.is_empty() && self.length <= 31 { 31 } else { 9 };
-            let taken = bytes.len().min(wanted - self.headers.len());
-            self.headers.extend_from_slice(&bytes[..taken]);
-            bytes = &bytes[taken..];
-            if self.headers.len() == wanted {
-                if wanted == 9 {
-                    let length = u32::from_be_bytes(self.headers[5..].try_into().unwrap());
-                    self.body = length.into();
-                    self.records.push((self.headers[0], length.into()));
-                }
-                self.headers.clear();
-            }
+impl Write for Sizes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match bytes.len() {
+            0..=64 => self.small.extend_from_slice(bytes),
+            large => self.large.push(large),
         }
-        Ok(written)
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The bytes before a heap dump: the head of the file, and the record of the empty name.
+const HEAD: usize = 31 + 17;
+
+/// Returns the header of a record at the beginning of the profile.
+fn header(tag: u8, length: u32) -> Vec<u8> {
+    [&[tag, 0, 0, 0, 0][..], &length.to_be_bytes()].concat()
+}
+
+/// Returns the bytes of an array in a heap dump before its elements.
+fn array_head(id: u64, length: u32) -> Vec<u8> {
+    [&[0x23][..], &id.to_be_bytes(), &[0; 4], &length.to_be_bytes(), &[8]].concat()
 }
 
 fn bytes_array(id: u64, values: &[u8]) -> Record<'_> {
@@ -186,7 +177,7 @@ fn bytes_array(id: u64, values: &[u8]) -> Record<'_> {
 
 #[test]
 fn a_heap_dump_of_more_than_4_gib_is_written_in_segments() {
-    let profile = Profile::default();
+    let profile = Profile { created: DUMPED, ..Profile::default() };
     let values = vec![0; 96 << 20];
     let pass = |each: &mut profile::EachRecord<'_>| {
         (1..=50).try_for_each(|n| {
@@ -194,16 +185,16 @@ fn a_heap_dump_of_more_than_4_gib_is_written_in_segments() {
             each(&bytes_array(n, &values))
         })
     };
-    let mut writer = BinaryWriter::new(Counter::default(), &profile, Version::V1_0_2).unwrap();
+    let mut writer = BinaryWriter::new(Sizes::default(), &profile, Version::V1_0_2).unwrap();
     writer.heap_dump(&profile, &heap_dump(), &mut |each| pass(each)).unwrap();
-    let counter = writer.into_inner();
-    assert!(counter.length > 4 << 30);
-    assert_eq!((counter.body, counter.headers.len()), (0, 0), "the last record is whole");
-    let (end, segments) = counter.records[1..].split_last().unwrap();
-    assert_eq!(*end, (0x2c, 0));
-    assert!(segments.iter().all(|(tag, _)| *tag == 0x1c));
-    let heap: u64 = segments.iter().map(|(_, length)| length).sum();
-    assert_eq!(heap, 50 * (18 + 10 + 18 + (96 << 20)));
+    let Sizes { small, large } = writer.into_inner();
+    assert_eq!(large, [values.len(); 50]);
+    // A segment ends before an array that has no room in it, which is one of its own.
+    let segments = (1..=50).flat_map(|n| {
+        let one = [header(0x1c, 28), array_head(n, 10), vec![0; 10]].concat();
+        [one, header(0x1c, 18 + (96 << 20)), array_head(n, 96 << 20)].concat()
+    });
+    assert_eq!(small[HEAD..], segments.chain(header(0x2c, 0)).collect::<Vec<_>>());
 
     let mut writer = BinaryWriter::new(io::sink(), &profile, Version::V1_0_1).unwrap();
     let error = writer.heap_dump(&profile, &heap_dump(), &mut |each| pass(each)).unwrap_err();
@@ -214,18 +205,21 @@ fn a_heap_dump_of_more_than_4_gib_is_written_in_segments() {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn an_array_that_no_segment_can_hold_is_cut_off() {
-    let profile = Profile::default();
+    let profile = Profile { created: DUMPED, ..Profile::default() };
     // Nothing writes to it, so that it takes no memory.
     let values = vec![0; (4 << 30) + 100];
-    let mut writer = BinaryWriter::new(Counter::default(), &profile, Version::V1_0_2).unwrap();
+    let mut writer = BinaryWriter::new(Sizes::default(), &profile, Version::V1_0_2).unwrap();
     writer
         .heap_dump(&profile, &heap_dump(), &mut |each| {
             each(&bytes_array(1, &values))?;
             each(&bytes_array(2, &[1, 2]))
         })
         .unwrap();
-    let counter = writer.into_inner();
-    assert_eq!(counter.records[1..], [(0x1c, u64::from(u32::MAX)), (0x1c, 20), (0x2c, 0)]);
+    let Sizes { small, large } = writer.into_inner();
+    assert_eq!(large, [u32::MAX as usize - 18]);
+    let first = [header(0x1c, u32::MAX), array_head(1, u32::MAX - 18)].concat();
+    let second = [header(0x1c, 20), array_head(2, 2), vec![1, 2]].concat();
+    assert_eq!(small[HEAD..], [first, second, header(0x2c, 0)].concat());
 }
 
 #[test]
