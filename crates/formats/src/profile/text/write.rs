@@ -108,45 +108,41 @@ impl<W: Write> TextWriter<W> {
 
     fn cpu_samples(&mut self, profile: &Profile, samples: &CpuSamples) -> io::Result<()> {
         writeln!(self.out, "CPU SAMPLES BEGIN (total = {}) {}", samples.total, At(samples.at))?;
-        writeln!(self.out, "{}", heading::CPU)?;
-        let mut share = Share::of(samples.total as f64);
-        for (rank, row) in (1..).zip(&samples.rows) {
-            let shares = share.next(row.samples as f64);
-            self.cpu_row(profile, rank, shares, row.hits, row.trace)?;
-        }
+        let rows = samples.rows.iter().map(|row| (row.samples as f64, row.hits, row.trace));
+        self.cpu_rows(profile, samples.total as f64, rows)?;
         writeln!(self.out, "CPU SAMPLES END")
     }
 
     fn cpu_times(&mut self, profile: &Profile, times: &CpuTimes) -> io::Result<()> {
         let total = times.total.as_millis();
         writeln!(self.out, "CPU TIME (ms) BEGIN (total = {total}) {}", At(times.at))?;
-        writeln!(self.out, "{}", heading::CPU)?;
-        let mut share = Share::of(times.total.as_secs_f64());
-        for (rank, row) in (1..).zip(&times.rows) {
-            let shares = share.next(row.own.as_secs_f64());
-            self.cpu_row(profile, rank, shares, row.calls, row.trace)?;
-        }
+        let rows = times.rows.iter().map(|row| (row.own.as_secs_f64(), row.calls, row.trace));
+        self.cpu_rows(profile, times.total.as_secs_f64(), rows)?;
         writeln!(self.out, "CPU TIME (ms) END")
     }
 
-    fn cpu_row(
+    /// Writes rows of CPU sections: the amount, the count and the trace.
+    fn cpu_rows(
         &mut self,
         profile: &Profile,
-        rank: u32,
-        shares: (f64, f64),
-        count: u64,
-        trace: TraceSerial,
+        total: f64,
+        rows: impl Iterator<Item = (f64, u64, TraceSerial)>,
     ) -> io::Result<()> {
-        self.ranked(rank, shares, count, trace)?;
-        let innermost = profile.traces.frames_of(trace).first();
-        match innermost.and_then(|id| profile.frame(id)) {
-            Some((_, method)) => {
-                let [class, name] =
-                    [method.class, method.name].map(|name| OneLine(profile.names.get(name)));
-                writeln!(self.out, " {}", qualified(class, name))
+        writeln!(self.out, "{}", heading::CPU)?;
+        let mut share = Share::of(total);
+        for (rank, (amount, count, trace)) in (1..).zip(rows) {
+            self.ranked(rank, share.next(amount), count, trace)?;
+            let innermost = profile.traces.frames_of(trace).first();
+            match innermost.and_then(|id| profile.frame(id)) {
+                Some((_, method)) => {
+                    let [class, name] =
+                        [method.class, method.name].map(|name| OneLine(profile.names.get(name)));
+                    writeln!(self.out, " {}", qualified(class, name))?;
+                }
+                None => writeln!(self.out, " <empty trace>")?,
             }
-            None => writeln!(self.out, " <empty trace>"),
         }
+        Ok(())
     }
 
     /// The columns that rows of CPU and monitor sections have in common.
@@ -265,18 +261,13 @@ impl<W: Write> TextWriter<W> {
             RootKind::JniGlobal { reference, trace } => {
                 write!(self.out, "<JNI global ref>, id={reference:x}, trace={}", trace.0)?;
             }
-            RootKind::JniLocal(place) => write!(
-                self.out,
-                "<JNI local ref>, thread={}, frame={}",
-                place.thread.0,
-                frame_number(place.frame)
-            )?,
-            RootKind::JavaFrame(place) => write!(
-                self.out,
-                "<Java stack>, thread={}, frame={}",
-                place.thread.0,
-                frame_number(place.frame)
-            )?,
+            RootKind::JniLocal(place) | RootKind::JavaFrame(place) => {
+                let is_local = matches!(root.kind, RootKind::JniLocal(_));
+                let kind = if is_local { "JNI local ref" } else { "Java stack" };
+                // The original writes -1 for a frame that is not known.
+                let frame = place.frame.map_or(-1, i64::from);
+                write!(self.out, "<{kind}>, thread={}, frame={frame}", place.thread.0)?;
+            }
             RootKind::NativeStack(thread) => {
                 write!(self.out, "<native stack>, thread={}", thread.0)?;
             }
@@ -515,11 +506,6 @@ fn reference(value: Value) -> Option<ObjectId> {
         Value::Reference(object) if object != ObjectId(0) => Some(object),
         _ => None,
     }
-}
-
-/// Returns the number of a frame; the original writes -1 for none.
-fn frame_number(frame: Option<u32>) -> i64 {
-    frame.map_or(-1, i64::from)
 }
 
 /// A name in which nothing ends the line, or does something to the terminal that shows it.
