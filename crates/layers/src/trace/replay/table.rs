@@ -55,6 +55,11 @@ impl Replay {
         call
     }
 
+    /// Returns the result of that call; 0 if it was not recorded.
+    fn result(&self, function: Function, first: u64) -> u64 {
+        self.recorded(function, first).map_or(0, |call| call.result)
+    }
+
     fn not_recorded(&self, function: Function) {
         self.note(format!("call that was not recorded: {}", function.name()));
     }
@@ -231,13 +236,11 @@ impl Layer for Replay {
     }
 
     unsafe fn GetThreadStatus(&self, _: &Neighbours, env: *mut JNIEnv) -> jint {
-        let call = self.recorded(Function::GetThreadStatus, self.recorded_env(env));
-        call.map_or(0, |call| call.result as jint)
+        self.result(Function::GetThreadStatus, self.recorded_env(env)) as jint
     }
 
     unsafe fn ThreadHasRun(&self, _: &Neighbours, env: *mut JNIEnv) -> jboolean {
-        let call = self.recorded(Function::ThreadHasRun, self.recorded_env(env));
-        call.is_some_and(|call| call.result != 0)
+        self.result(Function::ThreadHasRun, self.recorded_env(env)) != 0
     }
 
     unsafe fn CreateSystemThread(
@@ -288,13 +291,11 @@ impl Layer for Replay {
     }
 
     unsafe fn jobjectID2jobject(&self, _: &Neighbours, jid: jobjectID) -> jobject {
-        let call = self.recorded(Function::jobjectID2jobject, jid.word());
-        pointer(call.map_or(0, |call| call.result))
+        pointer(self.result(Function::jobjectID2jobject, jid.word()))
     }
 
     unsafe fn jobject2jobjectID(&self, _: &Neighbours, jobj: jobject) -> jobjectID {
-        let call = self.recorded(Function::jobject2jobjectID, jobj.word());
-        pointer(call.map_or(0, |call| call.result))
+        pointer(self.result(Function::jobject2jobjectID, jobj.word()))
     }
 
     unsafe fn SuspendThreadList(
