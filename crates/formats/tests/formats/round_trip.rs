@@ -140,18 +140,7 @@ fn assert_same_tables(read: &Profile, profile: &Profile) {
 }
 
 fn write(writer: &mut dyn Writer, profile: &Profile) {
-    for thread in profile.threads.values() {
-        writer.thread_start(profile, thread.serial).unwrap();
-        if thread.ended {
-            writer.thread_end(profile, thread.serial).unwrap();
-        }
-    }
-    for section in &profile.sections {
-        if writer.holds(section) {
-            writer.section(profile, section).unwrap();
-        }
-    }
-    writer.traces(profile).unwrap();
+    File::of_profile(profile.clone()).write(writer).unwrap();
 }
 
 proptest! {

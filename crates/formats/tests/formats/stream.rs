@@ -2,9 +2,9 @@
 
 use crate::fixture::{self, WORKER, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
-    Amount, BucketSamples, CpuSample, CpuSamples, DumpKind, Increments, Profile, Section, Sites,
-    StreamEvent, StreamReader, StreamWriter, TextWriter, Time, Timeline, TraceSerial, Weight,
-    Writer, preamble, stacks,
+    Amount, BucketSamples, CpuSample, CpuSamples, DumpKind, File, Increments, Profile, Section,
+    Sites, StreamEvent, StreamReader, StreamWriter, TextWriter, Time, Timeline, TraceSerial,
+    Weight, Writer, preamble, stacks,
 };
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -47,14 +47,8 @@ fn stream(profile: &Profile, dumps: &[(&[Section], DumpKind)]) -> Vec<u8> {
 /// Returns a profile as text: in another profile, names have other numbers.
 fn text(profile: &Profile, sections: &[Section]) -> String {
     let mut writer = TextWriter::new(Vec::new(), profile).unwrap();
-    for thread in profile.threads.values() {
-        writer.thread_start(profile, thread.serial).unwrap();
-    }
-    for section in sections {
-        if writer.holds(section) {
-            writer.section(profile, section).unwrap();
-        }
-    }
+    let profile = Profile { sections: sections.to_vec(), ..profile.clone() };
+    File::of_profile(profile).write(&mut writer).unwrap();
     String::from_utf8(writer.into_inner()).unwrap()
 }
 
