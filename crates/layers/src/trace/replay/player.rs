@@ -383,22 +383,14 @@ impl Player {
 
     /// Keeps a call that was recorded, and that the agent may make later.
     fn pass(&self, call: Call) {
-        let is_answered = !matches!(
-            call.function,
-            Function::RequestEvent
-                | Function::RunGC
-                | Function::RawMonitorEnter
-                | Function::RawMonitorExit
-                | Function::RawMonitorWait
-                | Function::RawMonitorNotifyAll
-                | Function::RawMonitorDestroy
-                | Function::SuspendThread
-                | Function::ResumeThread
-                | Function::SetThreadLocalStorage
-                | Function::GetThreadLocalStorage
-                | Function::DisableGC
-                | Function::EnableGC
-        );
+        let is_answered = match call.function {
+            // The events of a request have passed, and the storage is the replay's own.
+            Function::RequestEvent | Function::GetThreadLocalStorage => false,
+            Function::GetCallTrace | Function::SuspendThreadList | Function::ResumeThreadList => {
+                true
+            }
+            other => other.signature().1,
+        };
         let mut context = self.context.borrow_mut();
         if is_answered && context.passed.len() < MOST_PASSED {
             context.passed.push(call);
