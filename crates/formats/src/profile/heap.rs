@@ -236,22 +236,15 @@ pub(super) fn array_name(element: &str) -> String {
 pub fn type_name(class: &str) -> String {
     let element = class.trim_start_matches('[');
     let dimensions = class.len() - element.len();
-    let element = match element {
-        _ if dimensions == 0 => return class.to_owned(),
-        "Z" => "boolean",
-        "B" => "byte",
-        "C" => "char",
-        "S" => "short",
-        "I" => "int",
-        "J" => "long",
-        "F" => "float",
-        "D" => "double",
-        _ => match element.strip_prefix('L').and_then(|class| class.strip_suffix(';')) {
-            Some(class) => class,
-            None => return class.to_owned(),
-        },
-    };
-    format!("{element}{}", "[]".repeat(dimensions))
+    if dimensions == 0 {
+        return class.to_owned();
+    }
+    let primitive = || Type::ALL[1..].iter().find(|of| of.array_name()[1..] == *element);
+    let of_class = element.strip_prefix('L').and_then(|class| class.strip_suffix(';'));
+    match of_class.or_else(|| primitive().map(|of| of.name())) {
+        Some(element) => format!("{element}{}", "[]".repeat(dimensions)),
+        None => class.to_owned(),
+    }
 }
 
 impl<'a> Elements<'a> {
