@@ -1,14 +1,13 @@
 //! Settings for one agent, chosen among the sources by its library and its own options.
 
 use super::config_file::Config;
-use super::section::{Agents, CHECKSUM, Section, Sections};
+use super::section::{Agents, Sections};
 use super::setting::Setting;
 use super::settings::{AgentOptions, Options};
 use super::sources::overlay;
-use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fmt;
-use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -39,9 +38,8 @@ impl fmt::Display for Quirk {
 
 /// Returns the built-in settings for the agent in this library.
 pub fn quirks_of(library: impl AsRef<Path>) -> Vec<Quirk> {
-    let library = library.as_ref();
-    let its = |section: &Section| names_of(library, &QUIRKS).contains(&section.library);
-    let sections = QUIRKS.iter().filter(|(section, _)| its(section));
+    let name = name_of(library.as_ref());
+    let sections = QUIRKS.iter().filter(|(section, _)| section.library == name);
     let quirks = sections.flat_map(|(section, settings)| {
         settings.iter().map(|Setting { key, value, .. }| Quirk {
             setting: format!("{}={value}", key.name),
@@ -51,18 +49,13 @@ pub fn quirks_of(library: impl AsRef<Path>) -> Vec<Quirk> {
     quirks.collect()
 }
 
-/// Returns the names by which sections refer to the library: its file name, and its checksum if any
-/// section has one.
-fn names_of(library: &Path, sections: &Sections) -> [String; 2] {
-    let name = library.file_name().unwrap_or_default().to_string_lossy();
-    let by_checksum = |section: &Section| section.library.starts_with(CHECKSUM);
-    let checksum = sections.keys().any(by_checksum).then(|| checksum_of(library)).flatten();
-    [name.into_owned(), checksum.unwrap_or_default()]
+/// Returns the name by which sections refer to the library.
+fn name_of(library: &Path) -> Cow<'_, str> {
+    library.file_name().unwrap_or_default().to_string_lossy()
 }
 
 impl Options {
-    /// Returns the settings for the agent in this library, which gets these options. The library is read
-    /// only if a section names an agent by its checksum.
+    /// Returns the settings for the agent in this library, which gets these options.
     pub fn agent(&self, library: impl AsRef<Path>, options: &str) -> AgentOptions {
         self.agent_with(&QUIRKS, library.as_ref(), options)
     }
@@ -75,12 +68,10 @@ impl Options {
 
     fn agent_with(&self, quirks: &Sections, library: &Path, options: &str) -> AgentOptions {
         let Agents { top, sections, environment } = &self.agents;
+        let name = name_of(library);
         let named = |sections: &Sections| {
-            let of = |library: String| {
-                let its = sections.iter().filter(|(section, _)| section.is_for(&library, options));
-                its.flat_map(|(_, settings)| settings.clone()).collect::<Vec<_>>()
-            };
-            names_of(library, sections).map(of).concat()
+            let its = sections.iter().filter(|(section, _)| section.is_for(&name, options));
+            its.flat_map(|(_, settings)| settings.clone()).collect::<Vec<_>>()
         };
         let (quirks, sections) = (named(quirks), named(sections));
         // Cannot fail: each setting was checked when it was read.
@@ -96,16 +87,9 @@ impl Options {
     }
 }
 
-/// Returns the file's checksum in the form of a section name. None if the file cannot be read.
-fn checksum_of(library: &Path) -> Option<String> {
-    let digest = Sha256::digest(fs::read(library).ok()?);
-    Some(digest.iter().fold(CHECKSUM.to_owned(), |text, byte| format!("{text}{byte:02x}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library::testing::Directory;
     use crate::settings::{CpuTime, Names};
     use crate::tests::{file_error, options};
 
@@ -123,22 +107,6 @@ mod tests {
             assert_eq!(options.agent(other, ""), AgentOptions::default(), "{other}");
         }
         assert_eq!(options.describe(), "libfoo.so: names=slash");
-    }
-
-    #[test]
-    fn a_section_can_name_its_library_by_checksum() {
-        let directory = Directory::new("checksum");
-        let library = directory.write("libfoo.so", b"abc");
-        let checksum = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        let file = format!("[agent.\"{checksum}\"]\nnames = \"slash\"\n");
-        let options = options("", &file);
-        assert_eq!(options.agent(library, "").names, Names::Slash);
-        assert_eq!(options.agent("/no/such/file", "").names, Names::Dot);
-        assert_eq!(
-            file_error("[agent.\"sha256:abc\"]\nnames = \"slash\"\n"),
-            "/etc/jvmpi.toml:1: not a checksum; write [agent.\"sha256:…\"] with the 64 digits that \
-             sha256sum prints"
-        );
     }
 
     #[test]

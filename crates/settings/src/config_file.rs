@@ -1,7 +1,7 @@
 //! The TOML file that `JVMPI_CONFIG` names: settings for all, and sections for agents.
 
 use super::error::OptionsError;
-use super::section::{CHECKSUM, Section, Sections};
+use super::section::{Section, Sections};
 use super::setting::Setting;
 use super::settings::AgentOptions;
 use super::sources::{find_key, missing_value, names};
@@ -41,9 +41,6 @@ impl Config {
             for (library, section) in sections {
                 let place = source(library.span().start);
                 let section = section.get_ref().as_table().ok_or_else(|| not_a_section(&place))?;
-                if !is_name_or_checksum(library.get_ref()) {
-                    return Err(not_a_checksum(&place));
-                }
                 let mut settings = Vec::new();
                 for (name, value) in section {
                     let place = source(name.span().start);
@@ -102,23 +99,6 @@ fn not_per_agent(Setting { source, key, .. }: &Setting) -> OptionsError {
             "'{}' holds for all agents, so it goes to the top of the file; valid in a section: \
              {valid}",
             key.name
-        ),
-    )
-}
-
-/// Returns true if a section's library is a valid name or checksum.
-fn is_name_or_checksum(library: &str) -> bool {
-    let is_checksum = |digits: &str| {
-        digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    library.strip_prefix(CHECKSUM).is_none_or(is_checksum)
-}
-
-fn not_a_checksum(source: &str) -> OptionsError {
-    OptionsError::new(
-        source,
-        format_args!(
-            "not a checksum; write [agent.\"{CHECKSUM}…\"] with the 64 digits that sha256sum prints"
         ),
     )
 }

@@ -5,9 +5,6 @@ use super::setting::Setting;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The prefix of a checksum where a section names a library by it.
-pub const CHECKSUM: &str = "sha256:";
-
 /// The settings that `Options::agent` chooses from; later fields override earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agents {
@@ -22,7 +19,7 @@ pub type Sections = BTreeMap<Section, Vec<Setting>>;
 /// The agents that a section is for: `[agent."libfoo.so"]`, or `[agent."libfoo.so"."a=b"]`.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Section {
-    /// The name of the library's file, or its checksum behind [`CHECKSUM`].
+    /// The name of the library's file.
     pub library: String,
     /// The text that must be among the agent's own options; empty if they do not matter.
     pub option: String,
