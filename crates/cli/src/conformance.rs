@@ -27,13 +27,7 @@ pub struct Arguments {
     /// Test only with this collector; can be given several times
     #[arg(long = "gc", value_name = "NAME", value_parser = probe::COLLECTORS.map(|(name, _)| name))]
     collectors: Vec<String>,
-    /// Run only this part of the suite, for example 2/3
-    #[arg(long, value_name = "I/N")]
-    shard: Option<Shard>,
-    /// Run nothing; combine the results that parts wrote with --json
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["collectors", "shard", "homes"])]
-    merge: Vec<PathBuf>,
-    /// Write the results as JSON, which --merge reads
+    /// Write the results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Write the results as JUnit XML
@@ -56,8 +50,7 @@ pub struct Arguments {
 /// `jvmpi conformance`.
 pub fn conformance(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let manifest = Manifest::of_the_suite();
-    let results =
-        if arguments.merge.is_empty() { tried(arguments, &manifest)? } else { merged(arguments)? };
+    let results = tried(arguments, &manifest)?;
     for (path, text) in [
         (&arguments.json, results.to_json(&manifest)),
         (&arguments.junit, report::junit(&manifest, &results)),
@@ -69,16 +62,6 @@ pub fn conformance(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     print!("{}", report::matrix(&results));
     Ok(if results.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn merged(arguments: &Arguments) -> Result<Results, String> {
-    let mut all = Results::default();
-    for path in &arguments.merge {
-        let failed = |error: String| format!("{}: {error}", path.display());
-        let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-        all.add(Results::from_json(&text).map_err(failed)?).map_err(failed)?;
-    }
-    Ok(all)
 }
 
 fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> {
@@ -102,9 +85,9 @@ fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> 
     let compiled = compiled.at(&directory);
     let implementation = Implementation { library, between: None, patience: PATIENCE };
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let shard = arguments.shard.unwrap_or(Shard::ALL);
     let told = |line: &str| eprintln!("{line}");
-    let results = run_all(manifest, &compiled, &places, &implementation, shard, workers, &told);
+    let results =
+        run_all(manifest, &compiled, &places, &implementation, Shard::ALL, workers, &told);
     // A directory for a run that succeeds is removed.
     if kept.is_some() || !results.is_good() {
         temporary.map(TempDir::keep);

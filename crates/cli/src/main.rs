@@ -183,10 +183,9 @@ fn wrong_usage(mut error: clap::Error) -> ExitCode {
 
 /// Returns what to do about an error: why two options exclude each other, or where a program belongs.
 fn tip(error: &clap::Error) -> Option<String> {
-    const REASONS: [(&str, &str); 5] = [
+    const REASONS: [(&str, &str); 4] = [
         ("--exact", "--exact records every object, so there is no interval between samples"),
         ("PROGRAM", "jvmpi starts a program or takes a JVM that runs: leave one out"),
-        ("--merge", "--merge runs nothing: it takes results alone"),
         ("--calls", "a recording has one kind of time: make one recording for each"),
         ("--wall", "a recording has one kind of time: make one recording for each"),
     ];

@@ -677,36 +677,3 @@ fn a_report_is_one_page_of_one_profile_or_two() {
         "jvmpi: error: /no/such: No such file or directory (os error 2)\n",
     );
 }
-
-#[test]
-#[cfg(feature = "conformance")]
-fn parts_of_a_conformance_run_are_put_together() {
-    let directory = Directory::new("conformance");
-    let part = |name: &str, id: &str, state: &str| {
-        let path = directory.0.join(name);
-        let outcome = format!(r#"{{"state": "{state}", "reason": "it is 3"}}"#);
-        let jvms = format!(r#""jvms": {{"17/g1": {{"{id}": {outcome}}}}}"#);
-        std::fs::write(&path, format!(r#"{{{jvms}, "milliseconds": {{}}}}"#)).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let passed = part("1.json", "threads-001", "pass");
-    let failed = part("2.json", "threads-002", "fail");
-    let matrix =
-        "JVM     pass   fail   todo    bug   skip\n17/g1      1      0      0      0      0\n";
-    let output = jvmpi(&["conformance", "--merge", &passed]);
-    assert_eq!((text(&output.stdout), output.status.code()), (matrix, Some(0)));
-
-    let page = directory.0.join("page.html");
-    let page_argument = page.to_str().unwrap();
-    let output = jvmpi(&["conformance", "--merge", &passed, &failed, "--html", page_argument]);
-    assert_eq!(output.status.code(), Some(1));
-    let last = "FAILED 17/g1 threads-002: it is 3\n";
-    assert!(text(&output.stdout).ends_with(last), "{output:?}");
-    assert!(std::fs::read_to_string(page).unwrap().contains("title=\"it is 3\">fail"));
-
-    let line = format!("jvmpi: error: {passed}: threads-001 on 17/g1 is in two of the files\n");
-    fails(&["conformance", "--merge", &passed, &passed], 1, &line);
-    let output = jvmpi(&["conformance", "--shard", "4/3"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("expected PART/PARTS, for example 2/3"));
-}
