@@ -54,7 +54,7 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let place = NewFile::create(path)?;
     let directory = place.directory()?;
     let objects = if arguments.all { Dump::AllObjects } else { Dump::LiveObjects };
-    let progress = Progress::line(format!("process {process}"));
+    let progress = Progress::of(&process);
     progress.show_dumping();
     let dump = DumpFile::of(&process, objects, &directory, &waiting)?;
     drop(progress);

@@ -53,8 +53,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let agent = Agent::hprof(&format!("{},{address}", arguments.hprof_options()))?;
     let secret = channel.secret();
     let entrance = events.serve(channel);
-    let progress = process.as_ref().map(|process| Progress::line(format!("process {process}")));
-    progress.iter().for_each(|progress| progress.show_attaching(arguments.rewrites()));
+    let progress = process.as_ref().map(Progress::of).unwrap_or_default();
+    progress.show_attaching(arguments.rewrites());
     let (settings, program) = (arguments.settings(), &arguments.program);
     let target = Target::start(&agent, &settings, process, program, secret, &waiting, |program| {
         if files.is_standard_output() {
@@ -62,7 +62,6 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         Ok(())
     })?;
-    let progress = progress.unwrap_or_else(Progress::title);
     let mut about = match &target {
         Target::Process(process) => about::of_process(process),
         Target::Program(started, ..) => {

@@ -123,7 +123,7 @@ impl Session {
             interrupts: 0,
             started: Instant::now(),
             every: Duration::ZERO,
-            progress: Progress::None,
+            progress: Progress::default(),
         }
     }
 
@@ -208,7 +208,7 @@ impl Session {
             jvm.connection.close();
             jvm.closed = Some(Instant::now());
         }
-        self.progress = Progress::None;
+        self.progress = Progress::default();
     }
 
     /// Ends the recording, writes the files, and shows the first if `opens` is true. Returns the exit status of the
