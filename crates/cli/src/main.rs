@@ -18,12 +18,12 @@ mod conformance;
 mod convert;
 #[cfg(feature = "conformance")]
 mod doctor;
-mod dump;
 mod example;
 mod failure;
 #[cfg(feature = "generated")]
 mod generated;
 mod heap;
+mod histogram;
 mod installation;
 mod jdk_version;
 mod label;
@@ -86,7 +86,7 @@ enum Command {
     #[cfg(feature = "push")]
     Push(push::Arguments),
     Report(report::Arguments),
-    Dump(dump::Arguments),
+    Histogram(histogram::Arguments),
     Replay(replay::Arguments),
     Trace(trace::Arguments),
     Example(example::Arguments),
@@ -122,7 +122,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "push")]
         Command::Push(arguments) => push::push(&arguments),
         Command::Report(arguments) => report::report(&arguments),
-        Command::Dump(arguments) => dump::dump(&arguments),
+        Command::Histogram(arguments) => histogram::histogram(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Example(arguments) => example::example(&arguments),

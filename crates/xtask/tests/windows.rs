@@ -262,7 +262,7 @@ fn running_jvm_is_attached_to(windows: &Windows) -> Result {
     let [out, _] = windows.run(&["stacks", "Invoices"])?;
     has(&out, "at Invoices.main(Invoices.java")?;
     windows.run(&["heap", "--pid", "Invoices", "-o", "heap.hprof"])?;
-    let [out, _] = windows.run(&["dump", "show", "heap.hprof", "--histogram"])?;
+    let [out, _] = windows.run(&["histogram", "heap.hprof"])?;
     has(&out, "java.lang.String\n")?;
     let record = ["record", "--calls", "--include", "Invoices", "--pid", "Invoices", "-d", "2s"];
     let [_, err] = windows.run(&[&record[..], &["-o", "calls.txt"]].concat())?;
