@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use crate::platform::missing;
-use jvm::platform::names::SHIM;
 use jvmpi_formats::profile::printable;
 use jvmpi_settings::library::{Contents, LibraryError, contents};
 use serde_json::json;
@@ -87,13 +86,8 @@ impl Agent {
             println!(
                 "no: it cannot be loaded while something is missing; provide it or rebuild the agent"
             );
-        } else if self.contents.is_agent() {
-            println!("yes: jvmpi run {file} -- java …");
         } else {
-            println!(
-                "yes: java -agentpath:{SHIM} …; the program loads this library, which seems to ask for JVMPI \
-                 by GetEnv"
-            );
+            println!("yes: jvmpi run {file} -- java …");
         }
     }
 

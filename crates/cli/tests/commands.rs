@@ -157,26 +157,6 @@ fn check_shows_that_an_agent_wants_an_executable_stack() {
 }
 
 #[test]
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-fn check_accepts_a_jni_library_that_asks_for_jvmpi() {
-    let directory = Directory::new("jni");
-    let source = "int JNI_OnLoad(int (**vm)(void *, void *, int), void *r) {\n\
-                  void *table; return vm[6](vm, &table, VERSION); }\n";
-    let asks = directory.library("libasks.so", &source.replace("VERSION", "0x10000002"));
-    let output = jvmpi(&["check", asks.to_str().unwrap()]);
-    let said = text(&output.stdout);
-    assert!(said.contains("\n  entry points  JNI_OnLoad\n"), "{said}");
-    assert!(said.contains("\nyes: java -agentpath:libjvmpi.so …; the program loads"), "{said}");
-    assert_eq!(output.status.code(), Some(0));
-
-    let other = directory.library("libother.so", &source.replace("VERSION", "0x10002"));
-    let path = other.to_str().unwrap();
-    let line = "no: PATH exports functions of JNI but no JVM_OnLoad: if it asks for JVMPI by GetEnv, start the \
-                program with -agentpath:libjvmpi.so alone, and let the program load it";
-    refuses(&other, &line.replace("PATH", path));
-}
-
-#[test]
 fn replay_blames_the_recording_for_its_word_size() {
     let directory = Directory::new("word-size");
     let agent = directory.library("libagent.so", AGENT);

@@ -1,11 +1,10 @@
 //! Reads the contents of an agent's library.
 
 use super::file::{Bounded, read_file};
-use super::{Instead, LibraryError, Machine, Native, examine_elf_file, without_executable_stack};
+use super::{LibraryError, Machine, Native, examine_elf_file, without_executable_stack};
 use crate::platform;
-use jvmpi_sys::{JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2};
 use object::elf;
-use object::read::elf::{FileHeader, SectionHeader, Sym};
+use object::read::elf::{FileHeader, Sym};
 use std::cell::Cell;
 use std::path::Path;
 
@@ -51,13 +50,6 @@ impl Contents {
             has_executable_stack: false,
         }
     }
-
-    /// Returns true if a VM loads the library as an agent. Returns false if the program loads it, and it
-    /// asks for JVMPI by `GetEnv`.
-    #[must_use]
-    pub fn is_agent(&self) -> bool {
-        super::ON_LOAD.iter().any(|name| self.entry_points.contains(name))
-    }
 }
 
 /// The parts of a library that the dynamic loader connects with others.
@@ -75,8 +67,7 @@ pub struct Linkage {
     pub defined: Vec<String>,
 }
 
-/// Examines the file of a library without loading it. The library is an agent, or a JNI library that seems to ask for
-/// JVMPI.
+/// Examines the file of an agent's library without loading it.
 ///
 /// # Errors
 /// The errors of [`examine`](super::examine).
@@ -90,17 +81,8 @@ pub fn contents(path: &Path) -> Result<Contents, LibraryError> {
 /// The errors of [`examine`](super::examine).
 pub fn contents_of(path: &Path, data: &[u8]) -> Result<Contents, LibraryError> {
     let data = Bounded(data);
-    let refused = match examine_elf_file(path, data) {
-        Ok(()) => None,
-        Err(error @ LibraryError::NoOnLoad { instead: Instead::Jni, .. }) => Some(error),
-        Err(error) => return Err(error),
-    };
-    let damaged = |what| LibraryError::Damaged { path: path.into(), what };
-    let contents = read(data).map_err(damaged)?;
-    match refused {
-        Some(error) if !names_a_version(data).map_err(damaged)? => Err(error),
-        _ => Ok(contents),
-    }
+    examine_elf_file(path, data)?;
+    read(data).map_err(|what| LibraryError::Damaged { path: path.into(), what })
 }
 
 /// Reads the [`Linkage`] of the library in this file, which need not be an agent.
@@ -176,71 +158,11 @@ fn read(data: Bounded<'_>) -> Result<Contents, String> {
     Ok(Contents { has_executable_stack, ..Contents::of(&linkage.defined, linkage.needed) })
 }
 
-/// Returns true if an x86 instruction in the library's code has a version of JVMPI, as passed to `GetEnv`, as a
-/// constant.
-fn names_a_version(data: Bounded<'_>) -> Result<bool, String> {
-    if !cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
-        return Ok(false);
-    }
-    let failed = |error: object::Error| error.to_string();
-    let header = Native::parse(data).map_err(failed)?;
-    let endian = header.endian().map_err(failed)?;
-    let sections = header.sections(endian, data).map_err(failed)?;
-    let is_code = |section: &&<Native as FileHeader>::SectionHeader| {
-        section.sh_flags(endian).contains(elf::SHF_EXECINSTR)
-    };
-    let code: Result<Vec<&[u8]>, _> =
-        sections.iter().filter(is_code).map(|section| section.data(endian, data)).collect();
-    let code = code.map_err(failed)?;
-    // Otherwise a file with thousands of sections would take thousands of times its size.
-    if code.iter().map(|bytes| bytes.len()).sum::<usize>() > data.0.len() {
-        return Err("its sections of code overlap".into());
-    }
-    let versions = [JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_VERSION_1_2].map(i32::to_le_bytes);
-    let has_one = |bytes: &&[u8]| bytes.windows(4).any(|four| versions.iter().any(|v| four == v));
-    Ok(code.iter().any(has_one))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::library::testing::{AGENT, Directory, complaint};
     use std::fs;
-
-    /// Each section alone is valid, but together they are larger than the file.
-    #[test]
-    #[cfg(target_arch = "x86_64")]
-    fn overlapping_sections_of_code_are_refused() {
-        let directory = Directory::new("overlapping");
-        let source = "int JNI_OnLoad(void *vm, void *reserved) { return 0x10000002; }\n";
-        let mut data = fs::read(directory.library("whole", source)).unwrap();
-        let number = |data: &[u8], at: usize, size: usize| {
-            data[at..at + size].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
-        };
-        // e_shoff, e_shentsize and e_shnum.
-        let (at, size, count) = (number(&data, 40, 8), number(&data, 58, 2), number(&data, 60, 2));
-        let section = |index: usize| at + index * size;
-        // sh_flags has SHF_EXECINSTR.
-        let is_code = |index: &usize| data[section(*index) + 8] & 4 != 0;
-        let text =
-            (0..count).filter(is_code).max_by_key(|index| number(&data, section(*index) + 32, 8));
-        let mut text = data[section(text.unwrap())..][..size].to_vec();
-        let whole = data.len() as u64;
-        text[24..32].fill(0);
-        text[32..40].copy_from_slice(&whole.to_le_bytes());
-        // Those behind the table would be moved otherwise.
-        let mut table = data[at..section(count)].to_vec();
-        for _ in 0..1500 {
-            table.extend(&text);
-        }
-        let new = data.len() as u64;
-        data[40..48].copy_from_slice(&new.to_le_bytes());
-        data[60..62].copy_from_slice(&u16::try_from(count + 1500).unwrap().to_le_bytes());
-        data.extend(table);
-        let file = directory.write("file", &data);
-        let refusal = complaint(&file, contents(&file).unwrap_err());
-        assert_eq!(refusal, "is damaged (its sections of code overlap): install or build it anew");
-    }
 
     /// Each symbol has a name of its own within the same long string.
     #[test]
