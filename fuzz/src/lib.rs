@@ -56,6 +56,7 @@ pub const ALL: [(&str, Target); 13] = [
 /// The answer of a JVM that is attached to, or of whatever listens in its place.
 pub fn attach(bytes: &[u8]) {
     let answer = String::from_utf8_lossy(bytes);
+    let _ = answer::understand_threads(&answer);
     for understood in [answer::understand(&answer), answer::understand_dump(&answer)] {
         if let Err(why) = understood {
             assert!(!why.contains('\n'));

@@ -1,4 +1,4 @@
-//! The answers of a JVM to the commands `load` and `dumpheap`.
+//! The answers of a JVM to commands.
 
 /// Reads an answer to `load`: a line with 0 if the JVM has executed it, then what it has to say: `0`
 /// for the agent's own result, behind `return code: ` since JDK 9.
@@ -48,6 +48,11 @@ pub fn understand_dump(answer: &str) -> Result<(), String> {
     }
 }
 
+/// Returns the thread dump in an answer to `threaddump`, behind a line with 0.
+pub fn understand_threads(answer: &str) -> Result<String, String> {
+    answer.strip_prefix("0\n").map(str::to_owned).ok_or_else(|| answer.trim().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +72,11 @@ mod tests {
         assert_eq!(understand(&format!("100\n{missing}")), Err(why.into()));
         assert_eq!(understand("0\n/x.so was not loaded."), Err("/x.so was not loaded.".into()));
         assert!(understand("").is_err());
+        assert_eq!(understand_threads("0\n\"main\" #1\n"), Ok("\"main\" #1\n".into()));
+        assert_eq!(
+            understand_threads("101\nNo such command\n"),
+            Err("101\nNo such command".into())
+        );
     }
 
     #[test]

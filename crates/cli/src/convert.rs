@@ -1,15 +1,14 @@
 //! `jvmpi convert`: a profile in another format, or as tables.
 
 use crate::failure::Failure;
-use crate::label;
-use crate::output::{NewFile, Output};
-use crate::platform::{signals, system};
+use crate::output::{self, NewFile, Output};
+use crate::platform::signals;
 use crate::unfinished;
 use jvmpi_formats::profile::{self, Encoding, File, Format, Weight};
 use jvmpi_report::Recording;
 use std::fmt::Display;
 use std::fs;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -48,7 +47,7 @@ pub struct Arguments {
     #[arg(long)]
     partition: bool,
     /// A row of the table label (Parquet); host=NAME sets the host in place of this machine's name
-    #[arg(long, value_name = "KEY=VALUE", value_parser = label::parse)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
     label: Vec<(String, String)>,
 }
 
@@ -61,15 +60,7 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.partition || !arguments.label.is_empty() {
         return Err("--partition and --label are for Parquet: add --to parquet".into());
     }
-    let to_standard_output = arguments.to == Path::new("-");
-    let format = match &arguments.format {
-        Some(ending) => Format::of_path(Path::new(&format!("-.{ending}")))
-            .map_err(|_| format!("--format {ending}: unknown format; see --help"))?,
-        None if to_standard_output => {
-            return Err("- selects no format: add --format, as in --format collapsed".into());
-        }
-        None => Format::of_path(&arguments.to).map_err(|error| error.to_string())?,
-    };
+    let format = output::format_of(&arguments.to, arguments.format.as_deref())?;
     let weight = arguments.weight.as_deref().map(str::parse).transpose()?;
     let is_picture = matches!(format, Format::Collapsed | Format::Svg | Format::Speedscope);
     let open = |path: &Path| {
@@ -96,19 +87,21 @@ pub fn convert(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         None => output.write(&name_of(&arguments.from), &file, None, recording.as_ref(), out),
     };
-    let said = if to_standard_output {
-        if system::was_closed() {
-            return Err("standard output is closed".into());
-        }
-        let mut out = BufWriter::new(io::stdout().lock());
-        write(&mut out).and_then(|said| out.flush().map(|()| said)).map_err(|e| e.to_string())?
-    } else {
-        NewFile::create(&arguments.to)?.finish(write)?
-    };
+    let said = NewFile::create(&arguments.to)?.finish(write)?;
     for line in &said {
         eprintln!("jvmpi: warning: {}: {line}", arguments.from.display());
     }
     Ok(if file.problem().is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Reads `KEY=VALUE`, with at least one character for each.
+fn label(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').unwrap_or_default();
+    let key = key.trim();
+    if key.is_empty() || value.is_empty() {
+        return Err("a label is KEY=VALUE, as in release=1.2".to_owned());
+    }
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 impl Arguments {
@@ -124,14 +117,15 @@ fn to_parquet(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.weight.is_some() || arguments.base.is_some() {
         return Err("--weight and --base are not for Parquet: the tables have all weights".into());
     }
-    if arguments.to == Path::new("-") {
+    if arguments.to == Path::new(output::STANDARD_OUTPUT) {
         return Err("- cannot be Parquet, which is a directory: name one".into());
     }
     let (hosts, labels): (Vec<_>, Vec<_>) =
         arguments.label.iter().cloned().partition(|(key, _)| key == "host");
     let host = match hosts.into_iter().next_back() {
         Some((_, name)) => name,
-        None => system::host_name().map_err(|why| format!("{why}; add --label host=NAME"))?,
+        None => crate::platform::system::host_name()
+            .map_err(|why| format!("{why}; add --label host=NAME"))?,
     };
     let options =
         jvmpi_parquet::Options { host: &host, labels: &labels, partition: arguments.partition };

@@ -26,7 +26,6 @@ mod heap;
 mod histogram;
 mod installation;
 mod jdk_version;
-mod label;
 mod launch;
 mod list;
 mod output;

@@ -162,9 +162,7 @@ impl NewFile {
             })
             .map_err(|error| cannot_write(&self.path, &error))
     }
-}
 
-impl NewFile {
     /// Returns true if it is no regular file, such as a pipe, and is written to directly.
     pub fn is_in_place(&self) -> bool {
         self.place.as_ref().is_none_or(|place| place.part().is_none())

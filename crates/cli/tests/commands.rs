@@ -556,7 +556,7 @@ fn convert_without_standard_output_fails() {
         .args([FILE, "-", "--format", "collapsed"])
         .output()
         .unwrap();
-    assert_eq!(text(&output.stderr), "jvmpi: error: standard output is closed\n");
+    assert_eq!(text(&output.stderr), "jvmpi: error: cannot write -: standard output is closed\n");
     assert_eq!(output.status.code(), Some(1));
 }
 

@@ -6,7 +6,7 @@
 
 use super::directory::Directory;
 use super::process::{Process, without_version};
-use crate::answer::{understand, understand_dump};
+use crate::answer::{understand, understand_dump, understand_threads};
 use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER, MOST_THREADS};
 use crate::waiting::{self, Waiting};
 use rustix::fs::OFlags;
@@ -27,9 +27,6 @@ use std::time::Duration;
 const PROTOCOL: &[u8] = b"1";
 /// The maximum length of an argument.
 const LONGEST: usize = 1024;
-
-/// The time between two looks at the JVM.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// The age up to which a JVM may be starting.
 const START: Duration = Duration::from_secs(30);
@@ -155,16 +152,10 @@ pub fn thread_dump(process: &Process, waiting: &Waiting) -> Result<String, Strin
     let _user = process.as_its_user()?;
     not_stopped(process)?;
     let mut socket = view.connect(waiting)?;
-    let answer = ask(
-        waiting,
-        process,
-        &mut socket,
-        &command_of("threaddump", &[OsStr::new(""); ARGUMENTS]),
-        MOST_THREADS,
-    )?;
-    let answer = String::from_utf8_lossy(&answer);
-    let failed = || format!("the JVM {process} has not written a thread dump: {}", answer.trim());
-    answer.strip_prefix("0\n").map(str::to_owned).ok_or_else(failed)
+    let command = command_of("threaddump", &[OsStr::new(""); ARGUMENTS]);
+    let answer = ask(waiting, process, &mut socket, &command, MOST_THREADS)?;
+    understand_threads(&String::from_utf8_lossy(&answer))
+        .map_err(|why| format!("the JVM {process} has not written a thread dump: {why}"))
 }
 
 /// The maximum size of a dump, as a multiple of the JVM's memory. The records of small objects are about three times as
@@ -289,43 +280,50 @@ impl<'a> View<'a> {
         }
         process.is_hotspot()?;
         process.may_be_attached_to()?;
-        let mut patience = process.patience(PATIENCE);
-        loop {
-            let taken = process.takes_signals();
+        let is_ready = || {
             // Before it starts this thread, a JVM forgets signals, and removes its socket as another process's.
             let may_be_starting = process.age().is_some_and(|age| age < START);
-            if taken.is_ok() && (!may_be_starting || process.has_thread("Service Thread")) {
-                break;
-            }
-            process.is_alive()?;
-            not_stopped(process)?;
-            waiting.check(process)?;
-            if patience.left().is_zero() {
-                taken?;
-            }
-            thread::sleep(LOOK);
+            let has_started = !may_be_starting || process.has_thread("Service Thread");
+            Ok((has_started && process.takes_signals().is_ok()).then_some(()))
+        };
+        while self.wait_for(waiting, is_ready)?.is_none() {
+            process.takes_signals()?;
         }
         // A stopped JVM would print a thread dump when it continues: no command waits for the socket by then.
         not_stopped(process)?;
         let _request = Request::make(self)?;
         process.signal(Signal::QUIT)?;
-        let mut patience = process.patience(PATIENCE);
+        let opened = self.wait_for(waiting, || Ok(self.connection(waiting)?.ok()))?;
+        opened.ok_or_else(|| {
+            format!(
+                "the JVM {process} has not opened {} within {} s: it hangs; restart it, or start it with the agent",
+                self.socket(),
+                PATIENCE.as_secs()
+            )
+        })
+    }
+
+    /// Waits until `look` finds something. None if the JVM has used [`PATIENCE`] before.
+    ///
+    /// # Errors
+    /// Returns the error of `look`, or the reason why the wait is over.
+    fn wait_for<T>(
+        &self,
+        waiting: &Waiting,
+        look: impl Fn() -> Result<Option<T>, String>,
+    ) -> Result<Option<T>, String> {
+        let mut patience = self.process.patience(PATIENCE);
         loop {
-            if let Ok(stream) = self.connection(waiting)? {
-                return Ok(stream);
+            if let Some(found) = look()? {
+                return Ok(Some(found));
             }
-            process.is_alive()?;
-            not_stopped(process)?;
-            waiting.check(process)?;
+            self.process.is_alive()?;
+            not_stopped(self.process)?;
+            waiting.check(self.process)?;
             if patience.left().is_zero() {
-                return Err(format!(
-                    "the JVM {process} has not opened {} within {} s: it hangs; restart it, or \
-                     start it with the agent",
-                    self.socket(),
-                    PATIENCE.as_secs()
-                ));
+                return Ok(None);
             }
-            thread::sleep(LOOK);
+            thread::sleep(waiting::LOOK);
         }
     }
 

@@ -4,7 +4,7 @@
 //! starts in the JVM's process calls the function.
 
 use super::process::Process;
-use crate::answer::{understand, understand_dump};
+use crate::answer::{understand, understand_dump, understand_threads};
 use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER, MOST_THREADS};
 use crate::waiting::{LOOK, Waiting};
 use jvm::platform::names::to_system;
@@ -98,9 +98,8 @@ pub fn dump(
 /// Returns the reason why the JVM cannot be reached, or the JVM's own message.
 pub fn thread_dump(process: &Process, waiting: &Waiting) -> Result<String, String> {
     let answer = ask(process, waiting, "threaddump", &Default::default(), MOST_THREADS)?;
-    let answer = String::from_utf8_lossy(&answer);
-    let failed = || format!("the JVM {process} has not written a thread dump: {}", answer.trim());
-    answer.strip_prefix("0\n").map(str::to_owned).ok_or_else(failed)
+    understand_threads(&String::from_utf8_lossy(&answer))
+        .map_err(|why| format!("the JVM {process} has not written a thread dump: {why}"))
 }
 
 /// Has the JVM execute a command, and reads the answer to its end. A JVM sends no more than `most` bytes.
