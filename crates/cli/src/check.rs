@@ -112,17 +112,7 @@ fn list(items: impl IntoIterator<Item: Display>) -> String {
     if items.is_empty() { "none".into() } else { items.join(", ") }
 }
 
-/// Prints what a name stands for, in as many lines as it takes.
+/// Prints what a name stands for.
 fn row(name: &str, value: &str) {
-    const WIDTH: usize = 80;
-    let mut line = format!("  {name:<13}");
-    for (i, word) in value.split(' ').enumerate() {
-        if i > 0 && line.len() + 1 + word.len() > WIDTH {
-            println!("{line}");
-            line = " ".repeat(15);
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    println!("{line}");
+    println!("  {name:<13} {value}");
 }

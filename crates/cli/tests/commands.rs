@@ -231,20 +231,6 @@ fn check_refuses_with_the_line_of_the_shim() {
     }
 }
 
-#[test]
-fn check_names_what_is_missing() {
-    if env::var_os("JVMPI_EMULATOR").is_some() {
-        println!("skipped: the loader's cache is not the emulated machine's");
-        return;
-    }
-    let directory = Directory::new("missing");
-    let missing = directory.library(
-        "libmissing.so",
-        "int frob(void); int JVM_OnLoad(void *v, char *o, void *r) { return frob(); }\n",
-    );
-    refuses(&missing, "  missing       frob");
-}
-
 /// `jvmpi check` says this line of the file, and that it does not fit.
 fn refuses(file: &Path, line: &str) {
     let output = jvmpi(&["check", file.to_str().unwrap()]);
@@ -550,17 +536,6 @@ fn full_disk_leaves_no_directory_of_tables() {
 }
 
 #[test]
-fn convert_without_standard_output_fails() {
-    let output = Command::new("sh")
-        .args(["-c", "exec \"$0\" \"$@\" >&-", env!("CARGO_BIN_EXE_jvmpi"), "convert"])
-        .args([FILE, "-", "--format", "collapsed"])
-        .output()
-        .unwrap();
-    assert_eq!(text(&output.stderr), "jvmpi: error: cannot write -: standard output is closed\n");
-    assert_eq!(output.status.code(), Some(1));
-}
-
-#[test]
 fn convert_says_what_is_wrong() {
     let directory = Directory::new("unconverted");
     let endings = "it must end in .txt .hprof .collapsed .svg .pb.gz .json .jfr .html";
@@ -576,6 +551,10 @@ fn convert_says_what_is_wrong() {
     fails(&["convert", FILE, "-"], 1, line);
     let output = jvmpi(&["convert", FILE, "-", "--format", "svg", "--weight", "nonsense"]);
     assert_eq!(output.status.code(), Some(2));
+    for label in ["", "a", "=b", "a=", " =b"] {
+        let output = jvmpi(&["convert", FILE, "x.parquet", "--label", label]);
+        assert_eq!(output.status.code(), Some(2), "{label:?}");
+    }
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The variable with the directories of libraries.
 pub const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
@@ -57,7 +56,7 @@ pub fn end_quietly_with_the_reader() {
 /// Returns standard output as a file.
 ///
 /// # Errors
-/// Returns the error of the system, also if the command began without standard output.
+/// Returns the error of the system.
 pub fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
@@ -71,28 +70,6 @@ pub fn open_in_viewer(path: &Path) -> Result<(), String> {
     viewer.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let failed = |error| format!("cannot open {}: xdg-open: {error}", path.display());
     viewer.spawn().map(drop).map_err(failed)
-}
-
-/// True if the command began without standard output.
-static IS_CLOSED: AtomicBool = AtomicBool::new(false);
-
-/// Runs before `main`: Rust's runtime opens `/dev/null` in place of a closed standard output, and data would be lost there
-/// without an error.
-extern "C" fn look_at_output() {
-    // SAFETY: fcntl with this command has no precondition.
-    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
-    IS_CLOSED.store(flags == -1, Ordering::Relaxed);
-}
-
-// SAFETY: the C library calls the functions in this section, which may ignore their arguments, before `main`. This one
-// needs nothing of Rust's runtime.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static LOOK_AT_OUTPUT: extern "C" fn() = look_at_output;
-
-/// Returns true if the command began without standard output.
-pub fn was_closed() -> bool {
-    IS_CLOSED.load(Ordering::Relaxed)
 }
 
 /// Returns the name of this machine.
@@ -110,7 +87,6 @@ pub fn facts() -> Vec<(&'static str, String)> {
     vec![
         ("system", field("/etc/os-release", "PRETTY_NAME=").unwrap_or_else(|| "?".into())),
         ("kernel", read("/proc/sys/kernel/osrelease")),
-        ("libc", libc_version()),
         ("memory", field("/proc/meminfo", "MemTotal:").unwrap_or_else(|| "?".into())),
     ]
 }
@@ -124,17 +100,4 @@ fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(value.trim().trim_matches('"').to_owned())
-}
-
-#[cfg(target_env = "gnu")]
-fn libc_version() -> String {
-    // SAFETY: returns a string that lives for ever.
-    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
-    format!("glibc {}", version.to_string_lossy())
-}
-
-/// musl has no function for its version.
-#[cfg(not(target_env = "gnu"))]
-fn libc_version() -> String {
-    "musl".to_owned()
 }

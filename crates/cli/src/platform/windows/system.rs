@@ -8,7 +8,6 @@ use std::os::windows::io::AsHandle;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
-use windows_sys::Win32::System::Console::{GetStdHandle, STD_OUTPUT_HANDLE};
 
 /// The variable with the directories of libraries.
 pub const LIBRARY_PATH: &str = "PATH";
@@ -67,15 +66,9 @@ pub fn end_quietly_with_the_reader() {
 /// Returns standard output as a file.
 ///
 /// # Errors
-/// Returns the error of the system, also if the command began without standard output.
+/// Returns the error of the system.
 pub fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
-}
-
-/// Returns true if the command began without standard output.
-pub fn was_closed() -> bool {
-    // SAFETY: the function takes a number.
-    unsafe { GetStdHandle(STD_OUTPUT_HANDLE) }.is_null()
 }
 
 /// Shows a file in the program that the user's desktop has for it, and does not wait for it.
