@@ -25,16 +25,6 @@ impl Machine {
             elf::EM_386
         } else if cfg!(target_arch = "aarch64") {
             elf::EM_AARCH64
-        } else if cfg!(target_arch = "arm") {
-            elf::EM_ARM
-        } else if cfg!(target_arch = "powerpc64") {
-            elf::EM_PPC64
-        } else if cfg!(target_arch = "riscv64") {
-            elf::EM_RISCV
-        } else if cfg!(target_arch = "s390x") {
-            elf::EM_S390
-        } else if cfg!(target_arch = "loongarch64") {
-            elf::EM_LOONGARCH
         } else {
             panic!("name the ELF machine of this architecture here")
         },
