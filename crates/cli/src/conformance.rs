@@ -4,7 +4,7 @@ use crate::doctor::{jvms, probe};
 use crate::failure::Failure;
 use crate::installation;
 use crate::output::NewFile;
-use crate::platform::directory;
+use crate::temporary::temporary;
 use jvmpi_conformance::compile::Compiled;
 use jvmpi_conformance::manifest::Manifest;
 use jvmpi_conformance::report;
@@ -75,7 +75,7 @@ fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> 
     }
     let temporary = match &arguments.keep {
         Some(_) => None,
-        None => Some(directory::temporary("jvmpi-conformance-")?),
+        None => Some(temporary("jvmpi-conformance-")?),
     };
     let kept = arguments.keep.as_deref();
     let directory = kept.or(temporary.as_ref().map(TempDir::path)).unwrap_or(Path::new("."));

@@ -39,6 +39,7 @@ mod replay;
 mod report;
 mod run;
 mod stacks;
+mod temporary;
 #[cfg(feature = "top")]
 mod top;
 mod trace;

@@ -7,7 +7,6 @@ use jvmpi_formats::profile::{
     printable,
 };
 use jvmpi_report::Recording;
-use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -121,7 +120,7 @@ pub struct NewFile {
     /// None for standard output.
     place: Option<WholeFile>,
     _unfinished: Option<Unfinished>,
-    file: BufWriter<fs::File>,
+    file: BufWriter<Box<dyn Write>>,
 }
 
 impl NewFile {
@@ -131,14 +130,15 @@ impl NewFile {
     /// Returns one line if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, String> {
         let create = || {
-            let (place, _unfinished, file) = if path == Path::new(STANDARD_OUTPUT) {
-                (None, None, system::standard_output()?)
-            } else {
-                let place = WholeFile::new(path)?;
-                let unfinished = place.part().map(|part| Unfinished::new(part.to_owned()));
-                let file = place.create()?;
-                (Some(place), unfinished, file)
-            };
+            let (place, _unfinished, file): (_, _, Box<dyn Write>) =
+                if path == Path::new(STANDARD_OUTPUT) {
+                    (None, None, Box::new(io::stdout()))
+                } else {
+                    let place = WholeFile::new(path)?;
+                    let unfinished = place.part().map(|part| Unfinished::new(part.to_owned()));
+                    let file = place.create()?;
+                    (Some(place), unfinished, Box::new(file))
+                };
             Ok(Self { path: path.to_owned(), place, _unfinished, file: BufWriter::new(file) })
         };
         create().map_err(|error| cannot_write(path, &error))

@@ -2,7 +2,7 @@
 
 use super::jvms::Jvm;
 use crate::installation;
-use crate::platform::directory;
+use crate::temporary::temporary;
 use jvm::platform::names::SHIM;
 use jvmpi_formats::profile::{self, Amount, Profile, TraceSerial};
 use std::ffi::{OsStr, OsString};
@@ -45,7 +45,7 @@ impl Program {
     /// Returns one line if the file cannot be written.
     #[expect(clippy::disallowed_methods, reason = "the directory is a new one of its own")]
     pub fn new() -> Result<Self, String> {
-        let directory = directory::temporary("jvmpi-doctor-")?;
+        let directory = temporary("jvmpi-doctor-")?;
         let path = directory.path().join("Probe.class");
         fs::write(&path, include_bytes!("Probe.class"))
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;

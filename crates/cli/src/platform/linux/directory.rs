@@ -12,9 +12,8 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
-use tempfile::TempDir;
 
 /// An open directory.
 #[derive(Debug)]
@@ -134,26 +133,6 @@ impl Directory {
     }
 }
 
-/// Creates a temporary directory whose name begins with this prefix, for this user alone. So no other user can put code
-/// or data into it.
-///
-/// # Errors
-/// Returns one line if the directory cannot be created.
-pub fn temporary(prefix: &str) -> Result<TempDir, String> {
-    temporary_in(&env::temp_dir(), prefix)
-}
-
-/// Creates such a directory in this one.
-///
-/// # Errors
-/// Returns one line if the directory cannot be created.
-pub fn temporary_in(place: &Path, prefix: &str) -> Result<TempDir, String> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(prefix).permissions(fs::Permissions::from_mode(0o700));
-    let failed = |error| format!("no directory in {}: {error}", place.display());
-    builder.tempdir_in(place).map_err(failed)
-}
-
 /// Returns the directories that may have this user's files, in the order in which they are tried.
 pub fn users_directories() -> Vec<PathBuf> {
     let path = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -198,7 +177,8 @@ pub fn has_one_user(directory: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use tempfile::TempDir;
 
     /// A directory that stands for a container's root, and one outside of it with a file to protect.
     struct Place {
@@ -297,18 +277,6 @@ mod tests {
             let error = root.file_in_root(Path::new(path)).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{path}");
         }
-    }
-
-    /// The bits are those that the call asks for, so that no umask matters.
-    #[test]
-    fn temporary_directory_is_new_and_for_its_owner_alone() {
-        let (one, other) = (temporary("jvmpi-test-").unwrap(), temporary("jvmpi-test-").unwrap());
-        assert_ne!(one.path(), other.path());
-        let metadata = fs::symlink_metadata(one.path()).unwrap();
-        assert_eq!((metadata.is_dir(), metadata.permissions().mode() & 0o777), (true, 0o700));
-        let path = one.path().to_owned();
-        drop(one);
-        assert!(!path.exists());
     }
 
     #[test]

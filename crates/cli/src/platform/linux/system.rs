@@ -2,9 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
-use std::io;
-use std::os::fd::AsFd;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -51,14 +49,6 @@ pub fn program(word: &OsStr) -> OsString {
 pub fn end_quietly_with_the_reader() {
     // SAFETY: no other thread runs yet, and the default action calls no code of ours.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-}
-
-/// Returns standard output as a file.
-///
-/// # Errors
-/// Returns the error of the system.
-pub fn standard_output() -> io::Result<File> {
-    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
 
 /// Shows a file in the program that the user's desktop has for it, and does not wait for it.

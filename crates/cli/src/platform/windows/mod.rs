@@ -1,7 +1,6 @@
 //! Windows: its console, its processes, and JVMs that are attached to by a thread of their own.
 
 pub mod attach;
-pub mod directory;
 pub mod embedded;
 pub mod missing;
 pub mod network;

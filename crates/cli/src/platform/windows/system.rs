@@ -2,9 +2,6 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io;
-use std::os::windows::io::AsHandle;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
@@ -61,14 +58,6 @@ pub fn end_quietly_with_the_reader() {
         }
         usual(about);
     }));
-}
-
-/// Returns standard output as a file.
-///
-/// # Errors
-/// Returns the error of the system.
-pub fn standard_output() -> io::Result<File> {
-    Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
 }
 
 /// Shows a file in the program that the user's desktop has for it, and does not wait for it.
