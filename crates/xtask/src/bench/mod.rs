@@ -15,7 +15,6 @@ mod monitors;
 mod program;
 mod programs;
 mod sampling;
-mod trace;
 
 /// A benchmark, which runs on one JDK at a time.
 struct Bench {
@@ -52,7 +51,6 @@ const BENCHES: &[Bench] = &[
         about: "computation on ten threads with a sampler that wakes every millisecond, or every ten",
         run: sampling::run,
     },
-    Bench { name: "trace", about: "recording and replaying method events", run: trace::run },
 ];
 
 /// Runs the benchmark named first, or `all`, on the JDKs named after it or on all installed ones.
