@@ -319,6 +319,10 @@ impl Session {
                 {
                     pushes.push(number, &mut jvm.received, &self.target);
                 }
+                if self.about.java.is_none() {
+                    let process = self.target.process(jvm.received.process()).ok();
+                    self.about.java = process.and_then(|process| process.java());
+                }
                 if is_snapshot {
                     self.save(number);
                 }

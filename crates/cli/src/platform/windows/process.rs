@@ -1,11 +1,11 @@
 //! A process that is a JVM. Processes of other users are seen if this one may open them.
 
-use crate::jdk_version::version_of_jdk;
+use crate::jdk_version::version_in;
 use jvmpi_cpu_timeout::CpuTimeout;
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::os::windows::ffi::OsStringExt;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::PathBuf;
@@ -175,7 +175,8 @@ impl Process {
     /// Returns the version of its JDK, such as `Java 17.0.9`.
     pub fn java(&self) -> Option<String> {
         // bin\server\jvm.dll
-        version_of_jdk(self.library.0.ancestors().nth(3)?)
+        let home = self.library.0.ancestors().nth(3)?;
+        version_in(File::open(home.join("release")).ok()?)
     }
 }
 
