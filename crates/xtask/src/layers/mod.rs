@@ -143,15 +143,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layer_without_a_file_is_missing() {
-        let modules = LAYERS.iter().copied().flatten().filter(|layer| **layer != "notify");
-        let mut arrows: Arrows =
-            modules.map(|layer| (vec![(*layer).to_owned()], BTreeSet::new())).collect();
-        arrows.insert(Module::new(), BTreeSet::new());
-        assert_eq!(missing_modules(&arrows), ["there is no module notify"]);
-    }
-
-    #[test]
     fn circle_is_a_fault() {
         let module = |name: &str| vec![name.to_owned()];
         let imports = |from: &str, to: &str| (module(from), BTreeSet::from([module(to)]));
