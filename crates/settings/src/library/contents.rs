@@ -55,8 +55,6 @@ impl Contents {
 /// The parts of a library that the dynamic loader connects with others.
 #[derive(Debug, Default)]
 pub struct Linkage {
-    /// The name under which it is loaded (DT_SONAME).
-    pub name: Option<String>,
     /// The libraries that it names as needed (DT_NEEDED).
     pub needed: Vec<String>,
     /// The directories that are searched before LD_LIBRARY_PATH (DT_RPATH), and after it (DT_RUNPATH).
@@ -127,7 +125,6 @@ fn linkage_in(header: &Native, data: Bounded<'_>) -> Result<Linkage, String> {
         let value = || dynamic.string(entry).map(text).map_err(failed);
         match entry.tag {
             elf::DT_NEEDED => linkage.needed.push(value()?),
-            elf::DT_SONAME => linkage.name = Some(value()?),
             elf::DT_RPATH => linkage.search[0] = Some(value()?),
             elf::DT_RUNPATH => linkage.search[1] = Some(value()?),
             _ => {}
@@ -210,9 +207,8 @@ mod tests {
         let directory = Directory::new("linkage");
         let source = "int frob(void), puts(const char *);
              int JVM_OnLoad(void) { return frob() + puts(\"\"); }\n";
-        let arguments = ["-shared", "-fPIC", "-Wl,-soname,libx.so.1", "-Wl,-rpath,$ORIGIN/y"];
+        let arguments = ["-shared", "-fPIC", "-Wl,-rpath,$ORIGIN/y"];
         let linkage = linkage(&directory.compile("x", source, &arguments)).unwrap();
-        assert_eq!(linkage.name.as_deref(), Some("libx.so.1"));
         assert!(linkage.search.iter().flatten().eq(["$ORIGIN/y"]), "{linkage:?}");
         assert!(linkage.undefined.iter().any(|name| name == "frob"));
         assert!(linkage.defined.iter().any(|name| name == "JVM_OnLoad"));

@@ -201,17 +201,13 @@ mod tests {
     #[test]
     fn files_other_than_shared_libraries_are_rejected() {
         let directory = Directory::new("no-library");
+        let no_elf = "is not an ELF file: give the agent's shared library for Linux";
+        let damaged = "is damaged (Invalid ELF header size or alignment): install or build it anew";
         for (content, expected) in [
-            (&b""[..], "is not an ELF file: give the agent's shared library for Linux"),
-            (
-                b"INPUT(libfoo.so.1)\n",
-                "is not an ELF file: give the agent's shared library for Linux",
-            ),
-            (b"\x7fELF", "is not an ELF file: give the agent's shared library for Linux"),
-            (
-                b"\x7fELF\x02\x01\x01",
-                "is damaged (Invalid ELF header size or alignment): install or build it anew",
-            ),
+            (&b""[..], no_elf),
+            (b"INPUT(libfoo.so.1)\n", no_elf),
+            (b"\x7fELF", no_elf),
+            (b"\x7fELF\x02\x01\x01", damaged),
         ] {
             assert_eq!(examine_complaint(&directory.write("file", content)), expected);
         }
@@ -219,18 +215,13 @@ mod tests {
             examine_complaint(&directory.0),
             "cannot be read: Is a directory (os error 21): give this user access to it"
         );
-        for (argument, expected) in [
-            ("-c", "is an object file, not a shared library: link the agent with -shared"),
-            (
-                "-no-pie",
-                "is an executable program, not a shared library: link the agent with -shared",
-            ),
-            (
-                "-pie",
-                "is an executable program (PIE), not a shared library: link the agent with -shared",
-            ),
+        for (flag, what) in [
+            ("-c", "an object file"),
+            ("-no-pie", "an executable program"),
+            ("-pie", "an executable program (PIE)"),
         ] {
-            let file = directory.compile("file", "int main(void) { return 0; }\n", &[argument]);
+            let file = directory.compile("file", "int main(void) { return 0; }\n", &[flag]);
+            let expected = format!("is {what}, not a shared library: link the agent with -shared");
             assert_eq!(examine_complaint(&file), expected);
         }
     }

@@ -176,34 +176,15 @@ mod tests {
         let shared = ["-shared"];
         let Some((data, said)) = line(&directory, AGENT, &shared) else { return };
         assert_eq!(said, "");
-        for (source, arguments, expected) in [
-            (
-                "int JVM_OnLoad2(void) { return 0; }\n",
-                &shared,
-                "does not export JVM_OnLoad, so it is not",
-            ),
-            (
-                "int Agent_OnLoad(void) { return 0; }\n",
-                &shared,
-                "exports Agent_OnLoad but no JVM_OnLoad",
-            ),
-            (
-                "int JNI_OnLoad(void) { return 0; }\n",
-                &shared,
-                "exports functions of JNI but no JVM_OnLoad",
-            ),
-            (
-                "int _Z10JVM_OnLoadv(void) { return 0; }\n",
-                &shared,
-                "exports JVM_OnLoad under its C++ name",
-            ),
-            (
-                "int main(void) { return 0; }\n",
-                &["-s"],
-                "is an executable program, not a shared library",
-            ),
+        for (function, flags, expected) in [
+            ("JVM_OnLoad2", shared, "does not export JVM_OnLoad, so it is not"),
+            ("Agent_OnLoad", shared, "exports Agent_OnLoad but no JVM_OnLoad"),
+            ("JNI_OnLoad", shared, "exports functions of JNI but no JVM_OnLoad"),
+            ("_Z10JVM_OnLoadv", shared, "exports JVM_OnLoad under its C++ name"),
+            ("main", ["-s"], "is an executable program, not a shared library"),
         ] {
-            let (_, said) = line(&directory, source, arguments).unwrap();
+            let source = format!("int {function}(void) {{ return 0; }}\n");
+            let (_, said) = line(&directory, &source, &flags).unwrap();
             assert!(said.starts_with(expected), "{said}");
         }
         let contents = contents_of(Path::new("x.dll"), &data).unwrap();
