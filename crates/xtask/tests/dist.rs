@@ -363,10 +363,6 @@ fn wheel_works_in_a_clean_root(machine: &Machine) -> Result {
     profile(machine, &root, "/opt/venv/bin/jvmpi")
 }
 
-/// The packages, and what the dependencies of each begin with.
-const PACKAGES: [(&str, &str); 3] =
-    [("libjvmpi1", "libc6 (>= 2."), ("libjvmpi-dev", "libjvmpi1 (= "), ("jvmpi", "libc6 (>= 2.")];
-
 fn package(machine: &Machine, name: &str) -> Result<PathBuf> {
     let version = env!("CARGO_PKG_VERSION");
     found(&format!("/{name}_{version}-0jvmpi1_{}.deb", machine.name))
@@ -374,17 +370,6 @@ fn package(machine: &Machine, name: &str) -> Result<PathBuf> {
 
 fn packages_work_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "package")?;
-    for (name, needs) in PACKAGES {
-        let package = package(machine, name)?;
-        let field = |name: &str| run(Command::new("dpkg-deb").arg("-f").arg(&package).arg(name));
-        let (depends, architecture) = (field("Depends")?, field("Architecture")?);
-        if !depends.starts_with(needs) {
-            return Err(format!("{name} depends on {depends}"));
-        }
-        if architecture.trim_end() != machine.name {
-            return Err(format!("{name} is for {architecture}"));
-        }
-    }
     // Only that of developers is missing in the README.
     let mut installed = installed_by(machine, "apt install ")?;
     installed.push(package(machine, "libjvmpi-dev")?);
@@ -411,20 +396,8 @@ fn packages_work_in_a_clean_root(machine: &Machine) -> Result {
     profile(machine, &root, "/usr/bin/jvmpi")
 }
 
-/// The RPM packages, and something that each requires.
-const RPM_PACKAGES: [(&str, &str); 3] =
-    [("jvmpi-libs", "libc.so.6("), ("jvmpi-devel", "jvmpi-libs("), ("jvmpi", "jvmpi-libs(")];
-
 fn rpm_packages_work_in_a_clean_root(machine: &Machine) -> Result {
     let root = clean_root(machine, "rpm")?;
-    for (name, needs) in RPM_PACKAGES {
-        let version = env!("CARGO_PKG_VERSION");
-        let package = found(&format!("/{name}-{version}-0.1.{}.rpm", processor(machine)))?;
-        let requires = run(Command::new("rpm").args(["-qp", "--requires"]).arg(&package))?;
-        if !requires.lines().any(|line| line.starts_with(needs)) {
-            return Err(format!("{name} requires {requires}"));
-        }
-    }
     for package in installed_by(machine, "dnf install ")? {
         let mut unpack = Command::new("sh");
         unpack.args(["-ec", "rpm2archive - <\"$1\" | tar -xz -C \"$2\"", "sh"]);
@@ -436,7 +409,7 @@ fn rpm_packages_work_in_a_clean_root(machine: &Machine) -> Result {
 fn lintian_accepts_the_packages() -> Result {
     let mut lintian = Command::new("lintian");
     lintian.args(["--fail-on", "error,warning"]);
-    for (name, _) in PACKAGES {
+    for name in ["libjvmpi1", "libjvmpi-dev", "jvmpi"] {
         lintian.arg(package(Machine::this(), name)?);
     }
     run(&mut lintian).map(drop)
