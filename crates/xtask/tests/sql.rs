@@ -5,7 +5,6 @@ mod harness;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::Duration;
 
 use compat_tests::sql::{self, Engine};
 use compat_tests::{build, changes, workspace_root};
@@ -15,9 +14,8 @@ use jvmpi_formats::profile::heap::{
     RootKind,
 };
 use jvmpi_formats::profile::{
-    Amount, BinaryWriter, Class, ClassSerial, CpuSample, CpuSamples, CpuTime, CpuTimes, EachRecord,
-    File, Frame, FrameId, HeapDump, Line, Method, ObjectId, Profile, Section, Site, Sites,
-    TextWriter, ThreadSerial, Time, TraceSerial, Type, Value, Version, WallState, Writer,
+    BinaryWriter, Class, ClassSerial, EachRecord, HeapDump, ObjectId, Profile, Time, TraceSerial,
+    Type, Value, Version, Writer,
 };
 use serde_json::{Value as Json, json};
 
@@ -189,7 +187,8 @@ fn planted(folder: &Path) -> Result<PathBuf> {
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut convert = Command::new(&jvmpi);
-        convert.arg("convert").arg(&path).args(["--to", "parquet", "--partition"]).arg(&night);
+        convert.args(["convert", "--to", "parquet", "--partition"]).args([&path, &night]);
+        convert.env("TZ", "UTC");
         run(convert.args(labels.iter().flat_map(|label| ["--label", label])))?;
     }
     Ok(night)
@@ -197,131 +196,79 @@ fn planted(folder: &Path) -> Result<PathBuf> {
 
 type Planted = (&'static str, Vec<u8>, &'static [&'static str]);
 
-/// 2026-11-22 01:03:08 in UTC.
+/// 2026-11-22 01:03:08 in UTC, an hour later, and the evening before.
 const FIRST: Time = Time(1_795_309_388_000);
-const HOUR: u64 = 3_600_000;
+const NIGHT: &str = "Sun Nov 22 01:03:08 2026";
+const LATER: &str = "Sun Nov 22 02:03:08 2026";
+const EVENING: &str = "Sat Nov 21 23:03:08 2026";
+
+const SAMPLES: &str = "CPU SAMPLES";
+const TIMES: &str = "CPU TIME (ms)";
+
+/// Stacks, the innermost frame first.
+const PRICE: &str = "app.Orders.price:30 app.Orders.price:30 app.Orders.list:20 app.Main.run:10";
+const LIST: &str = "app.Orders.list:20 app.Main.run:10";
+const JSON: &str = "app.Json.write:70 app.Main.run:10";
+const SCAN: &str = "app.Query.scan:5 app.Main.run:10";
+const WAITING: &str = "[state].waiting:1 app.Main.run:10";
+const RUNNING: &str = "[state].running:1 app.Main.run:10";
+
+/// Of the objects that [`SCAN`] allocates.
+const SITES: &str = "SITES BEGIN (ordered by allocated bytes) x
+ 1 0% 0% 0 0 7000 10 1 java.lang.String
+ 2 0% 0% 0 0 1200 10 1 int[]
+SITES END
+";
 
 fn files() -> std::io::Result<Vec<Planted>> {
-    let price = &[PRICE, PRICE, LIST, RUN][..];
-    let (list, json) = (&[LIST, RUN][..], &[JSON, RUN][..]);
-    let hour = |later: u64| Time(FIRST.0 + later * HOUR);
-    let evening = Time(FIRST.0 - 2 * HOUR);
-    Ok(vec![
+    let database = [profile(EVENING, SAMPLES, &[(SCAN, 500)]), SITES.into()].concat();
+    Ok([
         (
-            "one.hprof",
-            samples(FIRST, &[(price, 60), (list, 10), (json, 30)])?,
-            &["host=web-1", "release=1.0"],
+            "one.hprof.txt",
+            profile(NIGHT, SAMPLES, &[(PRICE, 60), (LIST, 10), (JSON, 30)]),
+            &["host=web-1", "release=1.0"][..],
         ),
         (
-            "two.hprof",
-            samples(hour(1), &[(price, 20), (list, 10), (json, 70)])?,
+            "two.hprof.txt",
+            profile(LATER, SAMPLES, &[(PRICE, 20), (LIST, 10), (JSON, 70)]),
             &["host=web-2", "release=1.1"],
         ),
-        ("three.hprof", database(evening)?, &["host=db-1"]),
-        ("wall.hprof", wall(hour(1))?, &["host=web-2"]),
-        ("one.txt", calls(&[(price, 131_304), (list, 12)])?, &["host=web-1", "release=1.0"]),
-        ("two.txt", calls(&[(price, 7)])?, &["host=web-2", "release=1.1"]),
-        ("before.hprof", heap(&["guest", "admin"])?, &["host=web-1", "dump=before"]),
+        ("three.txt", database, &["host=db-1"]),
+        ("wall.txt", profile(LATER, SAMPLES, &[(WAITING, 90), (RUNNING, 10)]), &["host=web-2"]),
+        (
+            "one.txt",
+            profile(NIGHT, TIMES, &[(PRICE, 131_304), (LIST, 12)]),
+            &["host=web-1", "release=1.0"],
+        ),
+        ("two.txt", profile(NIGHT, TIMES, &[(PRICE, 7)]), &["host=web-2", "release=1.1"]),
+    ]
+    .map(|(name, text, labels)| (name, text.into_bytes(), labels))
+    .into_iter()
+    .chain([
+        ("before.hprof", heap(&["guest", "admin"])?, &["host=web-1", "dump=before"][..]),
         (
             "after.hprof",
             heap(&["guest", "guest", "guest", "admin", "zoë"])?,
             &["host=web-1", "dump=after"],
         ),
     ])
+    .collect())
 }
 
-/// A class, a method and a line.
-type Place = (&'static str, &'static str, u32);
-
-const PRICE: Place = ("app.Orders", "price", 30);
-const LIST: Place = ("app.Orders", "list", 20);
-const JSON: Place = ("app.Json", "write", 70);
-const SCAN: Place = ("app.Query", "scan", 5);
-const RUN: Place = ("app.Main", "run", 10);
-
-fn frame(profile: &mut Profile, (class, name, line): Place) -> FrameId {
-    let [class, name] = [class, name].map(|name| profile.names.intern(name));
-    let method = profile.methods.intern(Method { class, name, ..Method::default() });
-    profile.frames.intern(Frame { method, line: Line::Number(line) })
-}
-
-fn trace(profile: &mut Profile, places: &[Place]) -> TraceSerial {
-    let frames: Vec<_> = places.iter().map(|place| frame(profile, *place)).collect();
-    profile.traces.intern(ThreadSerial(0), &frames)
-}
-
-fn cpu_samples(rows: &[(TraceSerial, u64)]) -> Section {
-    let total = rows.iter().map(|(_, samples)| samples).sum();
-    let row = |&(trace, samples): &(TraceSerial, u64)| CpuSample { trace, samples, hits: samples };
-    CpuSamples { total, rows: rows.iter().map(row).collect(), ..CpuSamples::default() }.into()
-}
-
-fn binary(profile: Profile) -> std::io::Result<Vec<u8>> {
-    let mut writer = BinaryWriter::new(Vec::new(), &profile, Version::V1_0_1)?;
-    File::of_profile(profile).write(&mut writer)?;
-    Ok(writer.into_inner())
-}
-
-fn samples(created: Time, stacks: &[(&[Place], u64)]) -> std::io::Result<Vec<u8>> {
-    let mut profile = Profile { created, ..Profile::default() };
-    let rows: Vec<_> =
-        stacks.iter().map(|(places, count)| (trace(&mut profile, places), *count)).collect();
-    profile.sections = vec![cpu_samples(&rows)];
-    binary(profile)
-}
-
-/// Returns CPU samples and allocation sites.
-fn database(created: Time) -> std::io::Result<Vec<u8>> {
-    let mut profile = Profile { created, ..Profile::default() };
-    let scan = trace(&mut profile, &[SCAN, RUN]);
-    let name = profile.names.intern("java.lang.String");
-    profile.classes.insert(Class {
-        serial: ClassSerial(1),
-        object: ObjectId(0x100),
-        name,
-        trace: TraceSerial(0),
-        unloaded: false,
-    });
-    let site = |class, array_of, bytes| Site {
-        class: ClassSerial(class),
-        array_of,
-        trace: scan,
-        live: Amount::default(),
-        allocated: Amount { bytes, instances: 10 },
-    };
-    let rows = vec![site(1, None, 7000), site(0, Some(Type::Int), 1200)];
-    let allocated = Amount { bytes: 8200, instances: 20 };
-    let sites = Sites { by_allocation: true, allocated, rows, ..Sites::default() };
-    profile.sections = vec![cpu_samples(&[(scan, 500)]), sites.into()];
-    binary(profile)
-}
-
-fn wall(created: Time) -> std::io::Result<Vec<u8>> {
-    let mut profile = Profile { created, ..Profile::default() };
-    let run = frame(&mut profile, RUN);
-    let rows = [(WallState::Waiting, 90), (WallState::Running, 10)].map(|(state, count)| {
-        let state = profile.state_frame(state);
-        (profile.traces.intern(ThreadSerial(0), &[state, run]), count)
-    });
-    profile.sections = vec![cpu_samples(&rows)];
-    binary(profile)
-}
-
-fn calls(stacks: &[(&[Place], u64)]) -> std::io::Result<Vec<u8>> {
-    let mut profile = Profile { created: FIRST, ..Profile::default() };
-    let own = Duration::from_millis(10);
-    let mut rows = Vec::new();
-    for &(places, calls) in stacks {
-        rows.push(CpuTime { trace: trace(&mut profile, places), own, calls });
+/// Returns HPROF's text with a section of these stacks, each with its number of samples or calls.
+fn profile(created: &str, section: &str, stacks: &[(&str, u64)]) -> String {
+    let mut text = format!("JAVA PROFILE 1.0.1, created {created}\n\n--------\n");
+    let mut rows = String::new();
+    let total: u64 = stacks.iter().map(|(_, count)| count).sum();
+    for (trace, (frames, count)) in (1..).zip(stacks) {
+        text += &format!("TRACE {trace}:\n");
+        for (method, line) in frames.split(' ').filter_map(|frame| frame.split_once(':')) {
+            text += &format!("\t{method}(X.java:{line})\n");
+        }
+        let percent = 100.0 * *count as f64 / total as f64;
+        rows += &format!("{trace} {percent}% 0% {count} {trace} x\n");
     }
-    let total = own * rows.len() as u32;
-    profile.sections = vec![CpuTimes { at: Some(FIRST), total, over: None, rows }.into()];
-    let mut text = Vec::new();
-    {
-        let mut writer = TextWriter::new(&mut text, &profile)?;
-        File::of_profile(profile).write(&mut writer)?;
-    }
-    Ok(text)
+    text + &format!("{section} BEGIN (total = {total}) {created}\nrank\n{rows}{section} END\n")
 }
 
 /// Returns a heap dump with a cache of sessions, each with the name of its user. A weak reference to the first session
