@@ -25,23 +25,35 @@ static BY_ID: LazyLock<Map<usize, Arc<Class>>> = LazyLock::new(Map::new);
 /// Runs `f` with the record of a class, which is created the first time. Later calls cost only a read of the
 /// class's tag.
 pub fn with<R>(jni: Jni, class: jclass, f: impl FnOnce(&Class) -> R) -> Result<R> {
-    let tag = jvm::get().class_env.tag(class)?;
-    if tag == 0 {
-        return of(jni, class).map(|record| f(&record));
+    // SAFETY: the record lives as long as its class, and the class lives because the caller has a reference to it.
+    match unsafe { known(class)?.as_ref() } {
+        Some(record) => Ok(f(record)),
+        None => create(jni, class).map(|record| f(&record)),
     }
-    let record = ptr::with_exposed_provenance::<Class>(ids::value(tag) as usize);
-    // SAFETY: the tag encodes a pointer to the record. The record lives as long as its class, and the class
-    // lives because the caller has a reference to it.
-    Ok(f(unsafe { &*record }))
 }
 
 /// Returns the record of a class, which is created the first time.
 pub fn of(jni: Jni, class: jclass) -> Result<Arc<Class>> {
+    let record = known(class)?;
+    if record.is_null() {
+        return create(jni, class);
+    }
+    // SAFETY: the pointer is that of an `Arc`, which [`BY_ID`] has as long as the class lives, as in `with`.
+    unsafe {
+        Arc::increment_strong_count(record);
+        Ok(Arc::from_raw(record))
+    }
+}
+
+/// Returns the record to which the tag of a class leads; NULL if it has none yet.
+fn known(class: jclass) -> Result<*const Class> {
+    let tag = jvm::get().class_env.tag(class)?;
+    Ok(ptr::with_exposed_provenance(ids::value(tag) as usize))
+}
+
+fn create(jni: Jni, class: jclass) -> Result<Arc<Class>> {
     loop {
         let id = tagging::id_of(class)?;
-        if let Some(known) = by_id(id) {
-            return Ok(known);
-        }
         let record = make(jni, class, id)?;
         // The ID of a class with a record is fixed; before that, a copying collection may have changed it.
         if tagging::id_of(class)? == id {

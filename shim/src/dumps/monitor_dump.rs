@@ -8,10 +8,10 @@ use crate::gc::heap_walk::Stopped;
 use crate::gc::lookup;
 use crate::notify;
 use crate::records::agents::Agent;
-use crate::records::ids::{Supply, Tag};
+use crate::records::ids::{self, Supply, Tag};
 use crate::records::virtual_thread;
 use crate::suspension::thread_state;
-use crate::sync::{raw_monitors, tagging};
+use crate::sync::raw_monitors;
 use crate::threads::{self, Thread};
 use crate::translate::announce;
 use crate::translate::frames::hidden_frames;
@@ -195,7 +195,7 @@ fn env(jni: Jni, thread: jobject) -> Option<Id> {
     }
     let threads = virtual_threads::get(jni).filter(|_| !virtual_thread::are_threads());
     let carrier = threads.and_then(|threads| threads.carrier(jni, thread));
-    let id = tagging::tag(carrier.unwrap_or(thread)).ok()?.id();
+    let id = ids::tag(carrier.unwrap_or(thread)).ok()?.id();
     let thread = threads::by_id(id).filter(|thread| !thread.is_hidden())?;
     Some(thread.env().addr())
 }
@@ -283,7 +283,7 @@ fn candidates(
     }
     // Virtual threads that are JVMPI threads of their own are already in `threads`.
     let virtual_threads = virtual_threads::get(jni).filter(|_| !virtual_thread::are_threads());
-    let class = virtual_threads.map(|threads| tagging::tag(threads.class())).transpose()?;
+    let class = virtual_threads.map(|threads| ids::tag(threads.class())).transpose()?;
     let mut roots = Roots {
         new_ids: &current.new_ids,
         complete: &complete,
@@ -314,7 +314,7 @@ fn candidates(
     let owned_by_carried = owned_by_carried.iter().map(|(object, owner)| (*object, Some(*owner)));
     let others = objects.iter().map(|object| (*object, None));
     for (object, carrier) in rooted.chain(owned_by_carried).chain(others) {
-        let mut tag = tagging::tag(object)?;
+        let mut tag = ids::tag(object)?;
         if tag.id().is_null() {
             tag = current.new_ids.fresh()?;
             jvmti.set_tag(object, tag.raw())?;
@@ -326,7 +326,7 @@ fn candidates(
         [(blocked, &mut candidates.blocked), (waiting, &mut candidates.waiting)]
     {
         for (monitor, thread) in pairs {
-            let id = tagging::tag(monitor)?.id();
+            let id = ids::tag(monitor)?.id();
             by_object.entry(id.addr()).or_default().push(thread);
         }
     }
@@ -353,7 +353,7 @@ fn owned_by_virtual(
     if owned.is_empty() {
         return Some(Vec::new());
     }
-    let locked = snapshots.of_owner(tagging::tag(thread).ok()?.id());
+    let locked = snapshots.of_owner(ids::tag(thread).ok()?.id());
     let count = |object| locked.iter().filter(|locked| jni.same_object(**locked, object)).count();
     Some(owned.iter().map(|object| (*object, count(*object).max(1) as u32)).collect())
 }

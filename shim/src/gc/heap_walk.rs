@@ -8,8 +8,7 @@
 
 use super::deaths;
 use crate::classes;
-use crate::records::virtual_thread;
-use crate::sync::tagging;
+use crate::records::{ids, virtual_thread};
 use crate::sync::vm_locks::{self, ForSuspending};
 use crate::threads::{self, Thread};
 use jvm::capabilities::{self, BorrowedSuspension};
@@ -226,7 +225,7 @@ fn virtual_threads() -> impl Iterator<Item = Arc<Thread>> {
 fn includes_all(jni: Jni, threads: &[Arc<Thread>], current: &Thread) -> jvm::Result<bool> {
     jni.frame(LARGE_FRAME, |_| {
         for object in jvm::get().jvmti.all_threads()?.iter() {
-            let id = tagging::tag(*object)?.id();
+            let id = ids::tag(*object)?.id();
             let is_known = threads.iter().any(|thread| thread.id() == id)
                 || threads::is_hidden_object(id)
                 || current.has_ended() && !id.is_null();

@@ -7,7 +7,6 @@
 use super::{deaths, heap_walk};
 use crate::records::ids::{self, Tag};
 use crate::records::{phase, registry};
-use crate::sync::tagging;
 use crate::{classes, threads};
 use jni_sys::{jint, jlong, jobject};
 use jvm::boundary::OnDrop;
@@ -188,7 +187,7 @@ impl Entries {
         let at = self.ids.binary_search(&id.addr()).ok()?;
         let object = self.objects[at].get(jni)?;
         // The object may have got another ID since.
-        (tagging::tag(object).map(Tag::id) == Ok(id)).then_some(object)
+        (ids::tag(object).map(Tag::id) == Ok(id)).then_some(object)
     }
 }
 
@@ -293,7 +292,7 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>, String> {
         jni.frame(LARGE_FRAME, |jni| -> jvm::Result<()> {
             for (object, _) in env.all_tagged(part)? {
                 env.set_tag(object, 0)?;
-                let id = tagging::tag(object)?.id().addr();
+                let id = ids::tag(object)?.id().addr();
                 if id != 0 {
                     objects.push((id, WeakRef::new(jni, object)));
                 }
@@ -305,7 +304,7 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>, String> {
     Ok(objects)
 }
 
-/// Returns a small number, which is of no [kind](crate::records::tags): such deaths need no report.
+/// Returns a small number, which is of no [kind](ids::Kind): such deaths need no report.
 fn group_tag(number: usize) -> jlong {
     number as jlong + 1
 }

@@ -11,6 +11,7 @@
 
 use super::agents::{self, Agent};
 use super::numbered::Runs;
+use jni_sys::jobject;
 use jvm::lock::Lock;
 use jvm::{Error, Result};
 use jvmpi_settings::{Arenas, Ids};
@@ -125,6 +126,11 @@ impl Tag {
     pub fn renamed(self, id: Self) -> Self {
         Self(self.0 - value(self.0) + value(id.0))
     }
+}
+
+/// Returns the tag of an object, [`Tag::NONE`] for NULL.
+pub fn tag(object: jobject) -> Result<Tag> {
+    if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag::from_raw) }
 }
 
 fn announced_bit(agent: usize) -> i64 {

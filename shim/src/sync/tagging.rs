@@ -1,15 +1,11 @@
 //! Gives objects their IDs, which are kept in the objects' JVMTI tags ([`ids`]).
 
 use super::vm_locks;
+pub use crate::records::ids::tag;
 use crate::records::ids::{self, Tag};
 use jni_sys::jobject;
 use jvm::Result;
 use jvmpi_sys::jobjectID;
-
-/// Returns the object's tag, [`Tag::NONE`] for NULL.
-pub fn tag(object: jobject) -> Result<Tag> {
-    if object.is_null() { Ok(Tag::NONE) } else { jvm::get().jvmti.tag(object).map(Tag::from_raw) }
-}
 
 /// Returns the object's tag, and gives the object an ID if it has none.
 pub fn identify(object: jobject) -> Result<Tag> {

@@ -19,7 +19,7 @@ pub use mounting::{expect_notices, mounted, numbers_are_known, unmounted};
 pub use objects::{hide, locate_environments, locate_states, os_thread_of};
 
 use crate::records::registry::{self, has_ended, own, record};
-use crate::records::{agents, phase, virtual_thread};
+use crate::records::{agents, ids, phase, virtual_thread};
 use crate::sync::{tagging, vm_locks};
 use jni_sys::{JNIEnv, jint, jobject};
 use jvm::Jni;
@@ -208,10 +208,10 @@ fn with_any_env<R>(env: *mut JNIEnv, f: impl FnOnce(&Thread) -> R) -> Option<R> 
 /// the shim. None if it has ended or has not started. None for a virtual thread, unless these are threads of their
 /// own.
 pub fn discover(jni: Jni, object: jobject) -> Option<Arc<Thread>> {
-    let id = tagging::id_of(object).ok()?;
-    if let Some(thread) = by_id(id) {
+    if let Some(thread) = by_id(ids::tag(object).ok()?.id()) {
         return Some(thread);
     }
+    let id = tagging::id_of(object).ok()?;
     let is_thread = |jni: Jni| {
         jni.find_class(c"java/lang/Thread").is_some_and(|class| jni.instance_of(object, class))
     };

@@ -12,7 +12,7 @@ use crate::notify::{self, Delivery};
 use crate::records::agents::Agent;
 use crate::records::announced::Sending;
 use crate::records::class::{Class, Instances};
-use crate::records::ids::Tag;
+use crate::records::ids::{self, Tag};
 use crate::sync::{announcements, tagging};
 use crate::threads::{self, Thread};
 use jni_sys::{jclass, jint, jlong, jobject};
@@ -323,7 +323,7 @@ fn define_object(
     sending: &Sending<'_>,
 ) -> Result<bool> {
     let current = delivery.thread();
-    let tag = tagging::tag(object)?;
+    let tag = ids::tag(object)?;
     if tag.is_announced_to(agent) {
         return Ok(true);
     }

@@ -7,8 +7,7 @@ use crate::classes::{Linking, methods};
 use crate::notify::short_cut;
 use crate::records::agents::{self, AgentSet};
 use crate::records::construction::{Chain, Signature};
-use crate::records::ids::Tag;
-use crate::sync::tagging;
+use crate::records::ids::{self, Tag};
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jobject};
 use jvm::Jni;
@@ -95,7 +94,7 @@ fn find_and_send(jni: Jni, thread: &Thread, chain: Chain, frame: Option<usize>) 
             .and_then(|(class, frame)| receivers::of_constructor(jni, thread, class, frame));
         let object = found.unwrap_or(ptr::null_mut());
         // `Object`'s constructor is going to report the object as new.
-        if found.is_some() && allocations::by_bytecode() && tagging::tag(object) == Ok(Tag::NONE) {
+        if found.is_some() && allocations::by_bytecode() && ids::tag(object) == Ok(Tag::NONE) {
             thread.unconstructed.add();
         }
         send_chain(jni, thread, &chain, object, frame.unwrap_or(0));

@@ -75,7 +75,7 @@ pub fn constructed(jni: Jni, object: jobject) {
     // The innermost frames, inside the held constructors: `Object`'s constructor and the Tracker's method.
     const INSIDE: usize = 2;
     if allocations::by_bytecode() {
-        let has_id = || tagging::tag(object) != Ok(Tag::NONE);
+        let has_id = || ids::tag(object) != Ok(Tag::NONE);
         let report = || {
             if !thread.unconstructed.is_one(has_id) {
                 announce_new(jni, object);
@@ -134,7 +134,7 @@ pub fn made_with_elements(jni: Jni, array: jobject) {
 pub fn seen(jni: Jni, object: jobject) {
     let is_new = agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC)
         && !object.is_null()
-        && tagging::tag(object) == Ok(Tag::NONE);
+        && ids::tag(object) == Ok(Tag::NONE);
     if is_new {
         made(jni, object);
     }

@@ -4,7 +4,7 @@
 use super::announce;
 use super::jni_functions::{originals, replaces};
 use crate::records::agents::{self, Agent, AgentSet};
-use crate::sync::tagging;
+use crate::records::ids;
 use crate::{notify, threads};
 use jni_sys::{JNIEnv, jint, jobject};
 use jvm::boundary::guard;
@@ -45,7 +45,7 @@ pub fn strong_by_object(agent: &Agent) -> HashMap<usize, Vec<usize>> {
         if kind != Kind::Strong || !announced.includes(agent) {
             continue;
         }
-        if let Ok(tag) = tagging::tag(ptr::with_exposed_provenance_mut(reference)) {
+        if let Ok(tag) = ids::tag(ptr::with_exposed_provenance_mut(reference)) {
             by_object.entry(tag.id().addr()).or_default().push(reference);
         }
     }
