@@ -2,6 +2,7 @@
 //! it.
 
 pub mod definitions;
+pub mod layouts;
 pub mod method_classes;
 pub mod method_numbers;
 pub mod methods;

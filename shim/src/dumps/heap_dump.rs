@@ -1,14 +1,13 @@
 //! HEAP_DUMP.
 
-use super::layouts;
 use super::stacks::{Stacks, SuspendedThread, stop_the_world};
 use super::walk::{Failure, Stack, Surroundings, Walk};
+use crate::classes::layouts::{self, Layout};
 use crate::gc::gate::NoGc;
 use crate::gc::lookup;
 use crate::records::agents::Agent;
 use crate::records::class::{self, Class};
 use crate::records::ids;
-use crate::records::layout::Layout;
 use crate::sync::announcements::Replay;
 use crate::threads::{self, Thread};
 use crate::translate::announce::{self, ClassFor};
@@ -169,8 +168,8 @@ fn known_classes(jni: Jni, prepare: impl Fn(Jni, jclass)) -> jvm::Result<Known> 
     let all = classes::all_loaded(jni)?;
     let mut known = Known::with_capacity(all.len());
     for class in all {
-        let layout = match class.layout.get() {
-            Some(layout) => Some(Arc::clone(layout)),
+        let layout = match layouts::known(&class) {
+            Some(layout) => Some(layout),
             None => jni.frame(8, |jni| {
                 let object = class.object(jni).inspect(|object| prepare(jni, *object));
                 let object = object.filter(|object| class::is_ready(*object));

@@ -1,7 +1,6 @@
 //! Answers RequestEvent for HEAP_DUMP, OBJECT_DUMP and MONITOR_DUMP.
 
 pub mod heap_dump;
-mod layouts;
 mod locked;
 pub mod monitor_dump;
 pub mod object_dump;

@@ -1,15 +1,15 @@
 //! OBJECT_DUMP: the dump record of one object, read field by field. Agents request many of them, and each JVMTI heap walk
 //! would stop the world.
 
-use super::layouts;
 use super::walk::value_of;
+use crate::classes::layouts::{self, Fields, Layout};
 use crate::classes::{self, Linking};
 use crate::gc::gate::NoGc;
 use crate::gc::{deaths, lookup};
 use crate::notify;
 use crate::records::agents::Agent;
+use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Tag};
-use crate::records::layout::{Fields, Layout, Objects};
 use crate::sync::{tagging, vm_locks};
 use crate::threads::{self, Thread};
 use crate::translate::announce::{self, ClassFor};
@@ -77,7 +77,7 @@ fn make(
     let mut reader = Reader { jni, name };
     let meta = jni.class_of(class_object);
     if !jni.same_object(class_object, meta) {
-        return reader.object(object, id.addr(), class.id().addr(), &layout).map_err(failed);
+        return reader.object(object, id.addr(), &class, &layout).map_err(failed);
     }
     let status = jvm::get().jvmti.class_status(object).map_err(failed)?;
     if status & JVMTI_CLASS_STATUS_PRIMITIVE as jint != 0 {
@@ -192,18 +192,21 @@ fn out_of_memory(_: Full) -> Error {
 }
 
 impl<F: FnMut(jobject) -> jvm::Result<Id>> Reader<F> {
-    /// Returns the record of an instance or an array whose class has this ID and layout.
+    /// Returns the record of an instance or an array of a class with this layout.
     fn object(
         &mut self,
         object: jobject,
         id: Id,
-        class: Id,
+        class: &Class,
         layout: &Layout,
     ) -> jvm::Result<Buffer> {
-        match &layout.objects {
-            Objects::Instances(fields) => self.instance(object, id, class, fields),
-            Objects::References(element) => self.references(object, id, *element),
-            Objects::Primitives(of_type) => self.primitives(object, id, *of_type),
+        match (class.instances(), layouts::elements(class)) {
+            (Instances::References(element), _) => {
+                let element = element.as_ref().map_or(0, |element| element.id().addr());
+                self.references(object, id, element)
+            }
+            (_, Some(of_type)) => self.primitives(object, id, of_type),
+            (_, None) => self.instance(object, id, class.id().addr(), &layout.instances),
         }
     }
 
@@ -301,10 +304,7 @@ impl<F: FnMut(jobject) -> jvm::Result<Id>> Reader<F> {
 /// Returns the record of a Class object that represents no class in the dump. Its field values are
 /// left out, like those of such objects in a heap dump.
 fn mirror(id: Id, meta: Id, layout: &Layout) -> jvm::Result<Buffer> {
-    let Objects::Instances(fields) = &layout.objects else {
-        return Err(Error(JVMTI_ERROR_INTERNAL));
-    };
-    let length = fields.length(Level::Values);
+    let length = layout.instances.length(Level::Values);
     let mut writer = writer(length)?;
     writer.instance(id, meta, length as u32).map_err(out_of_memory)?;
     Ok(writer.finish())

@@ -5,10 +5,10 @@
 //! walk keeps only the tag of an object, and the length of an array until it is visited. Classes are
 //! different: their parts are gathered and written at the end.
 
+use crate::classes::layouts::{self, Layout};
 use crate::records::agents::Agent;
 use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Supply, Tag};
-use crate::records::layout::{Layout, Objects};
 use crate::translate::objects::Unannounced;
 use jni_sys::jint;
 use jvm::Error;
@@ -66,6 +66,8 @@ struct Entry {
     class: Arc<Class>,
     /// None if the class is not linked.
     layout: Option<Arc<Layout>>,
+    /// The type of the elements of an array class.
+    elements: Option<Type>,
     /// True if the walk has met the class.
     is_met: bool,
     loader: Id,
@@ -163,6 +165,7 @@ impl<'a> Walk<'a> {
             by_id.insert(id, classes.len());
             let length = layout.as_ref().map_or(0, |layout| layout.statics.length(around.level));
             classes.push(Entry {
+                elements: layouts::elements(&class),
                 class,
                 layout,
                 is_met: false,
@@ -372,28 +375,23 @@ impl<'a> Walk<'a> {
         let entry = &self.classes[number];
         let layout = entry.layout.as_ref().ok_or(Failure::NotLinked(class))?;
         if self.around.level == Level::Objects {
-            let elements = match &layout.objects {
-                Objects::Instances(_) => None,
-                Objects::References(_) => Some(Type::Reference),
-                Objects::Primitives(of_type) => Some(*of_type),
-            };
-            return Ok(self.writer.listed(Listed { elements, id })?);
+            return Ok(self.writer.listed(Listed { elements: entry.elements, id })?);
         }
-        let place = match &layout.objects {
-            Objects::Instances(fields) => {
-                let length = fields.length(self.around.level) as u32;
+        let place = match entry.class.instances() {
+            Instances::Classes | Instances::Objects(_) => {
+                let length = layout.instances.length(self.around.level) as u32;
                 self.writer.instance(id, class, length)?
             }
-            Objects::References(element) => {
+            Instances::References(element) => {
                 let unexpected = Failure::Unexpected("an array was visited before it was met");
                 let length = self.lengths.remove(&id).ok_or(unexpected)?;
-                self.writer.objects(id, *element, length)?
+                let element = element.as_ref().map_or(0, |element| element.id().addr());
+                self.writer.objects(id, element, length)?
             }
-            Objects::Primitives(_) => {
+            Instances::Primitives(_) => {
                 self.lengths.remove(&id);
                 // The record is written when the elements arrive.
-                self.current = Some(Current { id, place: Place::default(), class: number });
-                return Ok(());
+                Place::default()
             }
         };
         self.current = Some(Current { id, place, class: number });
@@ -411,9 +409,7 @@ impl<'a> Walk<'a> {
     fn set_field(&mut self, id: Id, index: jint, value: Value) -> Result<(), Failure> {
         let current = self.current(id)?;
         let layout = self.classes[current.class].layout.as_deref();
-        let Some(Layout { objects: Objects::Instances(fields), .. }) = layout else {
-            return Err(Failure::Unexpected("a field of an array"));
-        };
+        let Some(fields) = layout.map(|layout| &layout.instances) else { return Ok(()) };
         let Some(offset) = fields.offset(index, value.of_type(), self.around.level) else {
             // JVMTI hides some fields of JDK classes, but a walk shows some of these.
             if !fields.has(index) {
@@ -485,12 +481,8 @@ impl<'a> Walk<'a> {
             }
         }
         let layout = met.iter().find(|entry| entry.class.id().addr() == self.class_of_classes);
-        let length = match layout.and_then(|entry| entry.layout.as_deref()) {
-            Some(Layout { objects: Objects::Instances(fields), .. }) => {
-                fields.length(self.around.level)
-            }
-            _ => 0,
-        };
+        let layout = layout.and_then(|entry| entry.layout.as_deref());
+        let length = layout.map_or(0, |layout| layout.instances.length(self.around.level));
         for id in instances {
             if self.around.level == Level::Objects {
                 self.writer.listed(Listed { elements: None, id })?;
@@ -565,14 +557,11 @@ impl Visitor for Walk<'_> {
 
     fn array(&mut self, tag: i64, _count: usize, elements: &[u8]) -> Next {
         let id = id_in(tag);
-        let written = self.current(id).and_then(|current| {
-            match self.classes[current.class].layout.as_deref() {
-                Some(Layout { objects: Objects::Primitives(of_type), .. }) => {
-                    Ok(self.writer.primitives(id, *of_type, elements)?)
-                }
-                _ => Err(Failure::Unexpected("values in an array of references")),
-            }
-        });
+        let written =
+            self.current(id).and_then(|current| match self.classes[current.class].elements {
+                Some(of_type) => Ok(self.writer.primitives(id, of_type, elements)?),
+                None => Err(Failure::Unexpected("elements of an object that is no array")),
+            });
         self.go_on(written.map(|()| Next::Follow))
     }
 }

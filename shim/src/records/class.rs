@@ -1,7 +1,6 @@
 //! The record of one class, and the classes that a thread has loaded.
 
 use super::announced::Announced;
-use super::layout::Layout;
 use super::tracker;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvm::boundary::OnDrop;
@@ -35,8 +34,6 @@ pub struct Class {
     growth: AtomicUsize,
     /// True if it must not be rewritten any more.
     keeps_as_it_is: AtomicBool,
-    /// The positions of its fields in dumps, once requested.
-    pub layout: OnceLock<Arc<Layout>>,
     /// The environment and the object ID of the thread that loaded the class, if known.
     pub loaded_by: OnceLock<(usize, usize)>,
     /// The agents that have got CLASS_LOAD.
@@ -108,7 +105,6 @@ impl Class {
             all_numbers: Lock::default(),
             growth: AtomicUsize::new(0),
             keeps_as_it_is: AtomicBool::new(false),
-            layout: OnceLock::new(),
             loaded_by: OnceLock::new(),
             announced: Announced::default(),
         }

@@ -9,7 +9,6 @@ pub mod class;
 pub mod construction;
 pub mod ids;
 pub mod in_flight;
-pub mod layout;
 pub mod native_methods;
 pub mod numbered;
 pub mod pauses;

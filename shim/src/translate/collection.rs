@@ -6,7 +6,7 @@
 //! of the dead. A thread of the shim, or the caller of RunGC, then delivers ("plays") the collection.
 
 use super::{allocations, definitions};
-use crate::classes::{self, method_classes, method_numbers, methods};
+use crate::classes::{self, layouts, method_classes, method_numbers, methods};
 use crate::gc::arenas::{self, Changes, Move};
 use crate::gc::deaths::{self, WAKE, due, make_sentinel, reports_later, take_signs};
 use crate::gc::{gate, lookup};
@@ -318,6 +318,7 @@ impl Dead {
 /// Drops the records of an unloaded class and its methods, if the ID is that of a class.
 fn forget_class(id: jobjectID) -> Option<Arc<Class>> {
     let class = classes::remove(id)?;
+    layouts::forget(id);
     let methods = class.take_methods();
     method_classes::forget(id, &methods);
     for method in methods {
