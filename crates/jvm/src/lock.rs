@@ -7,70 +7,47 @@
 //!
 //! Locks that must be held during calls of the VM are in `crate::sync::vm_locks`.
 
-use crate::platform::sync::{Condvar, Mutex, MutexGuard};
+use crate::platform::sync::{Condvar, Mutex, MutexGuard, thread_local};
 use dashmap::DashMap;
 use rustc_hash::FxBuildHasher;
+use std::cell::Cell;
 use std::hash::Hash;
 use std::ops::{Deref, DerefMut};
 use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 
-#[cfg(debug_assertions)]
-mod count {
-    use crate::platform::sync::thread_local;
-    use std::cell::Cell;
+thread_local! {
+    /// The number of locks that the current thread holds, with debug assertions.
+    static HELD: Cell<u32> = const { Cell::new(0) };
+}
 
-    thread_local! {
-        static HELD: Cell<u32> = const { Cell::new(0) };
-    }
+/// A lock that the current thread holds.
+struct Counted(());
 
-    /// A lock that the current thread holds.
-    pub struct Counted(());
-
-    impl Counted {
-        #[inline]
-        pub fn new() -> Self {
+impl Counted {
+    #[inline]
+    fn new() -> Self {
+        if cfg!(debug_assertions) {
             HELD.with(|held| held.set(held.get() + 1));
-            Self(())
         }
+        Self(())
     }
+}
 
-    impl Drop for Counted {
-        fn drop(&mut self) {
+impl Drop for Counted {
+    #[inline]
+    fn drop(&mut self) {
+        if cfg!(debug_assertions) {
             HELD.with(|held| held.set(held.get() - 1));
         }
     }
-
-    #[inline]
-    pub fn held() -> u32 {
-        HELD.with(Cell::get)
-    }
 }
-
-#[cfg(not(debug_assertions))]
-mod count {
-    pub struct Counted;
-
-    impl Counted {
-        #[inline]
-        pub fn new() -> Self {
-            Self
-        }
-    }
-
-    #[inline]
-    pub fn held() -> u32 {
-        0
-    }
-}
-
-use count::Counted;
 
 /// Fails in debug builds if the current thread holds a lock. Called before every call of the VM or of an agent.
 #[inline(always)]
 #[track_caller]
 pub fn assert_none_held() {
-    debug_assert_eq!(count::held(), 0, "one of the shim's locks is held during a call");
+    debug_assert_eq!(HELD.with(Cell::get), 0, "one of the shim's locks is held during a call");
 }
 
 /// A value behind a lock. A panic with the lock held leaves the value as it is and the lock usable.

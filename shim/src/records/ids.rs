@@ -17,6 +17,7 @@ use jvm::{Error, Result};
 use jvmpi_settings::{Arenas, Ids};
 use jvmpi_sys::jobjectID;
 use std::ptr;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// The kind of thing for which a tag of the shim stands.
@@ -154,18 +155,11 @@ const END: i64 = if usize::BITS == 32 { 1 << 32 } else { 1 << 48 };
 /// Returns the limit of all IDs. In builds with debug assertions, which tests use, the environment variable
 /// `JVMPI_TEST_IDS` sets the number of IDs.
 fn end() -> i64 {
-    #[cfg(debug_assertions)]
-    {
-        use std::sync::LazyLock;
-
-        static FEW: LazyLock<Option<i64>> = LazyLock::new(|| {
-            let count: i64 = std::env::var("JVMPI_TEST_IDS").ok()?.parse().ok()?;
-            Some((count + 1) * STEP)
-        });
-        FEW.unwrap_or(END)
-    }
-    #[cfg(not(debug_assertions))]
-    END
+    static FEW: LazyLock<Option<i64>> = LazyLock::new(|| {
+        let count: i64 = std::env::var("JVMPI_TEST_IDS").ok()?.parse().ok()?;
+        Some((count + 1) * STEP)
+    });
+    if cfg!(debug_assertions) { FEW.unwrap_or(END) } else { END }
 }
 
 /// IDs that follow each other in steps of 16.
