@@ -16,6 +16,7 @@ use jvm::platform::cpu_clock;
 use jvm::types::{JVMTI_EVENT_OBJECT_FREE, JVMTI_HEAP_FILTER_UNTAGGED};
 use jvm::{Jni, LARGE_FRAME, WeakRef};
 use jvmpi_sys::jobjectID;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -159,7 +160,7 @@ struct Table {
 
 impl Table {
     fn object(&self, jni: Jni, id: jobjectID) -> Option<jobject> {
-        self.met.object(jni, id).or_else(|| {
+        entry(&self.met, jni, id).or_else(|| {
             let after = self.others.partition_point(|others| others.first() <= id);
             self.others[..after].last()?.object(jni, id)
         })
@@ -167,28 +168,12 @@ impl Table {
 }
 
 /// Objects by their IDs.
-struct Entries {
-    ids: Vec<usize>,
-    objects: Vec<WeakRef>,
-}
+type Entries = FxHashMap<usize, WeakRef>;
 
-impl Entries {
-    fn new(mut entries: Vec<(usize, WeakRef)>) -> Self {
-        entries.sort_unstable_by_key(|(id, _)| *id);
-        let (ids, objects) = entries.into_iter().unzip();
-        Self { ids, objects }
-    }
-
-    fn has(&self, id: jobjectID) -> bool {
-        self.ids.binary_search(&id.addr()).is_ok()
-    }
-
-    fn object(&self, jni: Jni, id: jobjectID) -> Option<jobject> {
-        let at = self.ids.binary_search(&id.addr()).ok()?;
-        let object = self.objects[at].get(jni)?;
-        // The object may have got another ID since.
-        (ids::tag(object).map(Tag::id) == Ok(id)).then_some(object)
-    }
+fn entry(entries: &Entries, jni: Jni, id: jobjectID) -> Option<jobject> {
+    let object = entries.get(&id.addr())?.get(jni)?;
+    // The object may have got another ID since.
+    (ids::tag(object).map(Tag::id) == Ok(id)).then_some(object)
 }
 
 /// A batch of objects that are found when one of them is requested.
@@ -210,7 +195,7 @@ impl Others {
     fn object(&self, jni: Jni, id: jobjectID) -> Option<jobject> {
         let ids = |tag: &jlong| Tag::from_raw(*tag).id().cmp(&id);
         self.tags.binary_search_by(ids).ok()?;
-        self.found.get_or_find(|| self.find(jni)).object(jni, id)
+        entry(self.found.get_or_find(|| self.find(jni)), jni, id)
     }
 
     fn find(&self, jni: Jni) -> Entries {
@@ -219,7 +204,7 @@ impl Others {
             let entry = |(object, tag): (jobject, jlong)| {
                 (Tag::from_raw(tag).id().addr(), WeakRef::new(jni, object))
             };
-            Entries::new(found.into_iter().map(entry).collect())
+            found.into_iter().map(entry).collect()
         })
     }
 }
@@ -245,11 +230,11 @@ fn make_table(jni: Jni) -> Option<Arc<Table>> {
 
 impl Table {
     fn new(jni: Jni) -> Result<Self, String> {
-        let met = Entries::new(meet(jni)?);
+        let met = meet(jni)?;
         let mut others = Vec::new();
         let visit = |_class, raw: &mut jlong, _size| {
             let id = Tag::from_raw(*raw).id();
-            if !id.is_null() && !met.has(id) {
+            if !id.is_null() && !met.contains_key(&id.addr()) {
                 others.push(*raw);
             }
         };
@@ -279,7 +264,7 @@ const GROUPS: usize = 4;
 ///
 /// Only GetObjectsWithTags creates references to many objects, in time proportional also to the number of requested
 /// tags. So the objects temporarily get shared tags in a separate environment.
-fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>, String> {
+fn meet(jni: Jni) -> Result<Entries, String> {
     let failed = |error: jvm::Error| error.to_string();
     let env = jvm::get().lookup_env;
     // The walk finds dead objects of all environments, and the VM reports them to this one.
@@ -287,14 +272,14 @@ fn meet(jni: Jni) -> Result<Vec<(usize, WeakRef)>, String> {
     let mut groups = Groups::default();
     heap_walk::from_roots(jni, &threads::current(jni), env, &mut groups)?;
     let tags: Vec<_> = (0..groups.count.div_ceil(GROUP)).map(group_tag).collect();
-    let mut objects = Vec::with_capacity(groups.count);
+    let mut objects = Entries::with_capacity_and_hasher(groups.count, FxBuildHasher);
     for part in tags.chunks(tags.len().div_ceil(PARTS).max(GROUPS)) {
         jni.frame(LARGE_FRAME, |jni| -> jvm::Result<()> {
             for (object, _) in env.all_tagged(part)? {
                 env.set_tag(object, 0)?;
                 let id = ids::tag(object)?.id().addr();
                 if id != 0 {
-                    objects.push((id, WeakRef::new(jni, object)));
+                    objects.insert(id, WeakRef::new(jni, object));
                 }
             }
             Ok(())
