@@ -58,7 +58,11 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     }
     // The environment for classes is created last: `gc::deaths` of the shim relies on this.
     // SAFETY: as the caller promises.
-    let new_environment = || unsafe { environment(vm) };
+    let new_environment = || {
+        unsafe { environment(vm) }.map_err(|result| {
+        format!("this JVM has no JVMTI 11 (GetEnv returned {result}); run the agent on JDK 11 or later")
+    })
+    };
     let reader_env = new_environment()?;
     let (jvmti, lookup_env, class_env) =
         (new_environment()?, new_environment()?, new_environment()?);
@@ -75,15 +79,12 @@ pub unsafe fn is_starting(vm: *mut JavaVM) -> bool {
     let phase = if let Some(jvm) = JVM.get() {
         jvm.jvmti.phase()
     } else {
-        let mut env: *mut c_void = std::ptr::null_mut();
-        // SAFETY: as the caller promises; the table has had GetEnv since JNI 1.2.
-        match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) } {
-            JNI_OK => {}
+        // SAFETY: as the caller promises.
+        let env = match unsafe { environment(vm) } {
+            Ok(env) => env,
             // HotSpot's answer before the start phase.
-            result => return result == JNI_EDETACHED,
-        }
-        // SAFETY: GetEnv has just returned the environment, which nothing else uses.
-        let env = unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) };
+            Err(result) => return result == JNI_EDETACHED,
+        };
         let phase = env.phase();
         // SAFETY: it is not used any more.
         unsafe { env.dispose() };
@@ -92,19 +93,18 @@ pub unsafe fn is_starting(vm: *mut JavaVM) -> bool {
     matches!(phase, Ok(JVMTI_PHASE_ONLOAD | JVMTI_PHASE_PRIMORDIAL | JVMTI_PHASE_START))
 }
 
+/// Creates a JVMTI environment. The error is the result of GetEnv.
+///
 /// # Safety
 /// `vm` is the JVM of this process.
-unsafe fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
+unsafe fn environment(vm: *mut JavaVM) -> Result<Jvmti, jint> {
     let mut env: *mut c_void = std::ptr::null_mut();
     // SAFETY: as the caller promises; the table has had GetEnv since JNI 1.2.
-    let result = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) };
-    if result != JNI_OK {
-        return Err(format!(
-            "this JVM has no JVMTI 11 (GetEnv returned {result}); run the agent on JDK 11 or later"
-        ));
+    match unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JVMTI_VERSION_11 as jint) } {
+        // SAFETY: GetEnv has just returned the environment.
+        JNI_OK => Ok(unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) }),
+        result => Err(result),
     }
-    // SAFETY: GetEnv has just returned the environment, and it is never disposed of.
-    Ok(unsafe { Jvmti::new(env.cast::<jvmtiEnv>()) })
 }
 
 impl Jvm {

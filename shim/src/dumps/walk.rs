@@ -555,7 +555,7 @@ impl Visitor for Walk<'_> {
         Next::Follow
     }
 
-    fn array(&mut self, tag: i64, _count: usize, elements: &[u8]) -> Next {
+    fn array(&mut self, tag: i64, elements: &[u8]) -> Next {
         let id = id_in(tag);
         let written =
             self.current(id).and_then(|current| match self.classes[current.class].elements {

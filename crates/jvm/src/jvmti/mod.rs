@@ -6,7 +6,6 @@ pub mod extensions;
 pub mod heap;
 mod methods;
 mod monitors;
-mod objects;
 mod threads;
 
 use crate::lock::assert_none_held;
