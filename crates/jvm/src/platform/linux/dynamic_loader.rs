@@ -3,8 +3,8 @@
 
 pub use crate::platform::types::LoadedLibrary;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, RTLD_NOW};
-use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_void};
-use std::fs::File;
+use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_void};
+use std::fs::{self, File};
 use std::io::Write;
 use std::mem;
 use std::ops::Range;
@@ -12,7 +12,6 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
-use std::slice;
 
 /// Returns the library that contains `address` (of code or data), if any.
 pub fn library_of(address: usize) -> Option<LoadedLibrary> {
@@ -96,39 +95,22 @@ pub fn keep(library: &LoadedLibrary) {
     }
 }
 
-/// Loads a library until the process ends, unless it is already loaded. Returns the addresses that it occupies.
+/// Loads a library until the process ends, unless it is already loaded. Returns the addresses that its file is mapped to.
 pub fn load(path: &Path) -> Option<Range<usize>> {
     // SAFETY: this is called only for the JDK's own libraries, which have no initializers with side effects.
-    let library = unsafe { Library::open(Some(path), RTLD_LAZY | libc::RTLD_NODELETE) }.ok()?;
-    let handle = library.into_raw();
-    // SAFETY: the library is open and never closed.
-    let map = unsafe { link_map(handle) }?;
-    let mut found = (map.l_addr, 0..0);
-    // SAFETY: the callback gets a pointer to the pair, which lives until the call returns.
-    unsafe { libc::dl_iterate_phdr(Some(addresses), (&raw mut found).cast::<c_void>()) };
-    Some(found.1).filter(|addresses| !addresses.is_empty())
-}
-
-/// The callback for `dl_iterate_phdr`: stores the addresses of the library at base `found.0` in `found.1`.
-///
-/// # Safety
-/// `info` describes a library; `found` points to such a pair.
-unsafe extern "C" fn addresses(
-    info: *mut libc::dl_phdr_info,
-    _: usize,
-    found: *mut c_void,
-) -> c_int {
-    // SAFETY: as the caller promises; the loader's headers live as long as the library.
-    let (info, found) = unsafe { (&*info, &mut *found.cast::<(usize, Range<usize>)>()) };
-    if info.dlpi_addr as usize != found.0 || info.dlpi_phdr.is_null() {
-        return 0;
-    }
-    // SAFETY: the loader provides this many headers.
-    let headers = unsafe { slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-    let end = loaded.map(|header| (header.p_vaddr + header.p_memsz) as usize).max().unwrap_or(0);
-    found.1 = found.0..found.0 + end;
-    1
+    unsafe { Library::open(Some(path), RTLD_LAZY | libc::RTLD_NODELETE) }.ok()?;
+    let path = fs::canonicalize(path).ok()?;
+    let maps = fs::read("/proc/self/maps").ok()?;
+    let maps = String::from_utf8_lossy(&maps);
+    let number = |text: &str| usize::from_str_radix(text, 16).ok();
+    let addresses = |line: &str| {
+        let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+        Some(number(start)?..number(end)?)
+    };
+    let lines = maps.lines().filter(|line| line.contains(&*path.to_string_lossy()));
+    let mut parts = lines.filter_map(addresses);
+    let first = parts.next()?;
+    Some(first.start..parts.last().map_or(first.end, |last| last.end))
 }
 
 /// Returns the path of the library with this handle.
@@ -220,10 +202,10 @@ use libc::{RTLD_DI_LINKMAP, dlinfo};
 
 /// musl declares this in its `<dlfcn.h>`, but the crate libc does not.
 #[cfg(target_env = "musl")]
-const RTLD_DI_LINKMAP: c_int = 2;
+const RTLD_DI_LINKMAP: libc::c_int = 2;
 #[cfg(target_env = "musl")]
 unsafe extern "C" {
-    fn dlinfo(handle: *mut c_void, request: c_int, info: *mut c_void) -> c_int;
+    fn dlinfo(handle: *mut c_void, request: libc::c_int, info: *mut c_void) -> libc::c_int;
 }
 
 /// Returns the loader's record of the library with this handle.
