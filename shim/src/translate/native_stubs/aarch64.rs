@@ -20,13 +20,7 @@ pub fn words_on_stack(integers: usize, floats: usize) -> usize {
 
 // Each stub passes its slot in w16. Between a call and the function, w16 and x17 are free.
 global_asm!(
-    ".pushsection .text.jvmpi_native_stubs, \"ax\", %progbits",
-    ".p2align 6",
-    ".globl jvmpi_native_stubs",
-    ".hidden jvmpi_native_stubs",
-    ".type jvmpi_native_stubs, %function",
-    "jvmpi_native_stubs:",
-    ".cfi_startproc",
+    jvm::code_begins!("jvmpi_native_stubs", ".p2align 6"),
     ".set .Ljvmpi_slot, 0",
     ".rept {slots}",
     "movz w16, #.Ljvmpi_slot",
@@ -38,15 +32,9 @@ global_asm!(
     "add x17, x17, :lo12:{targets}",
     "ldr x17, [x17, x16, lsl #3]",
     "br x17",
-    ".cfi_endproc",
-    ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
-
+    jvm::code_ends!("jvmpi_native_stubs"),
     // The target of reporting stubs. The register arguments are saved above the saved registers.
-    ".globl jvmpi_native_reporting",
-    ".hidden jvmpi_native_reporting",
-    ".type jvmpi_native_reporting, %function",
-    "jvmpi_native_reporting:",
-    ".cfi_startproc",
+    jvm::code_begins!("jvmpi_native_reporting", ".p2align 2"),
     // The slot's data was written before the stub's target was set to this code.
     "dmb ishld",
     "stp x29, x30, [sp, #-160]!",
@@ -108,9 +96,7 @@ global_asm!(
     ".cfi_restore x30",
     ".cfi_def_cfa sp, 0",
     "ret",
-    ".cfi_endproc",
-    ".size jvmpi_native_reporting, . - jvmpi_native_reporting",
-    ".popsection",
+    jvm::code_ends!("jvmpi_native_reporting"),
     slots = const SLOTS,
     targets = sym TARGETS,
     entered = sym entered,

@@ -17,13 +17,7 @@ pub fn words_on_stack(integers: usize, floats: usize) -> usize {
 
 // Each stub passes its place in the group in cl, and the group its slot in ecx, which callers do not preserve.
 global_asm!(
-    ".pushsection .text.jvmpi_native_stubs, \"ax\", @progbits",
-    ".p2align 6",
-    ".globl jvmpi_native_stubs",
-    ".hidden jvmpi_native_stubs",
-    ".type jvmpi_native_stubs, @function",
-    "jvmpi_native_stubs:",
-    ".cfi_startproc",
+    jvm::code_begins!("jvmpi_native_stubs", ".p2align 6"),
     ".set .Ljvmpi_group, 0",
     ".rept {slots} / {group}",
     ".set .Ljvmpi_place, 0",
@@ -47,15 +41,9 @@ global_asm!(
     ".cfi_adjust_cfa_offset -4",
     "addl $_GLOBAL_OFFSET_TABLE_+(.-4b), %edx",
     "jmpl *{targets}@GOTOFF(%edx, %ecx, 4)",
-    ".cfi_endproc",
-    ".size jvmpi_native_stubs, . - jvmpi_native_stubs",
-
+    jvm::code_ends!("jvmpi_native_stubs"),
     // The target of reporting stubs.
-    ".globl jvmpi_native_reporting",
-    ".hidden jvmpi_native_reporting",
-    ".type jvmpi_native_reporting, @function",
-    "jvmpi_native_reporting:",
-    ".cfi_startproc",
+    jvm::code_begins!("jvmpi_native_reporting", ".p2align 4"),
     "pushl %ebp",
     ".cfi_def_cfa_offset 8",
     ".cfi_offset %ebp, -8",
@@ -121,9 +109,7 @@ global_asm!(
     "popl %ebp",
     ".cfi_def_cfa %esp, 4",
     "retl",
-    ".cfi_endproc",
-    ".size jvmpi_native_reporting, . - jvmpi_native_reporting",
-    ".popsection",
+    jvm::code_ends!("jvmpi_native_reporting"),
     slots = const SLOTS,
     group = const GROUP,
     group_size = const GROUP_SIZE,

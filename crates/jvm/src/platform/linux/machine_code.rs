@@ -21,7 +21,7 @@ macro_rules! code_begins {
         concat!(
             ".pushsection .text.",
             $name,
-            ",\"ax\",@progbits\n",
+            ",\"ax\",%progbits\n",
             $alignment,
             "\n.globl ",
             $name,
@@ -29,7 +29,7 @@ macro_rules! code_begins {
             $name,
             "\n.type ",
             $name,
-            ", @function\n",
+            ", %function\n",
             $name,
             ":\n.cfi_startproc"
         )
