@@ -82,15 +82,3 @@ unsafe fn read(structure: usize, offset: usize) -> i32 {
     // SAFETY: as the caller promises. The field is aligned, and the thread itself changes it.
     unsafe { (*field).load(Ordering::SeqCst) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn executing_threads_are_recognized() {
-        let executing = [5, 6, 7, 8, 9, 10, 11].map(|state| ThreadState(state).executes());
-        assert_eq!(executing, [false, true, true, true, true, false, false]);
-        assert!(ThreadState(BLOCKED).is_blocked() && !ThreadState(IN_NATIVE).is_blocked());
-    }
-}

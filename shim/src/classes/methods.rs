@@ -266,10 +266,4 @@ mod tests {
         assert_eq!([0, 2, 4, 5, 9, 11, 100].map(|i| lines.at(i)), [-1, 10, 10, 11, 12, 10, 10]);
         assert_eq!(lines.range(), (10, 12));
     }
-
-    #[test]
-    fn a_method_without_a_table_has_no_lines() {
-        let lines = Lines::new(Vec::new());
-        assert_eq!((lines.at(0), lines.range()), (-1, (-1, -1)));
-    }
 }

@@ -339,16 +339,4 @@ mod tests {
         }
         assert!(phase::is_open(phase::epoch()));
     }
-
-    #[test]
-    fn epochs_are_used_once_the_kernel_has_registered_the_process() {
-        register_early();
-        barrier_of_all_threads();
-        assert_eq!(has_epochs(), is_registered());
-        // SAFETY: the system call takes no pointers.
-        let known =
-            unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_QUERY, 0, 0) };
-        let bit = libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED as libc::c_long;
-        assert_eq!(has_epochs(), known > 0 && known & bit != 0);
-    }
 }

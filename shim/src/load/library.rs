@@ -235,22 +235,6 @@ mod tests {
         assert_eq!(examine(path).unwrap_err().to_string(), line);
     }
 
-    /// Builds an agent whose entry point is an indirect function. The function that chooses its implementation chooses
-    /// none, so `dlsym` finds the symbol and returns NULL.
-    #[test]
-    fn library_whose_on_load_is_null_is_rejected() {
-        let directory = Directory::new("null");
-        let source = "static int (*none(void))(void) { return 0; }\n\
-                      int JVM_OnLoad(void) __attribute__((ifunc(\"none\")));\n";
-        let file = directory.library("file", source);
-        examine(&file).unwrap();
-        assert_eq!(
-            complaint(&file, open(&file, false).unwrap_err()),
-            "does not export JVM_OnLoad, so it is not a JVMPI agent: check that it is the right library and that \
-             nothing hides the symbol"
-        );
-    }
-
     /// Builds an agent the way old toolchains did: linked against symbol versions that the C library keeps only for
     /// old programs, with an executable stack, and with another convention for returning structures.
     #[test]

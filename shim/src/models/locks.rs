@@ -10,7 +10,6 @@ use jvm::platform::sync::atomic::{AtomicU64, Ordering};
 use shuttle::thread::JoinHandle;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, atomic as exact};
-use std::time::Duration;
 
 const THREADS: usize = 3;
 
@@ -53,8 +52,8 @@ fn exit(monitor: RawMonitor) {
     monitor.exit(|_, _| ());
 }
 
-fn wait(monitor: RawMonitor, at_most: Option<Duration>) {
-    monitor.wait(at_most, |_, _| ());
+fn wait(monitor: RawMonitor) {
+    monitor.wait(None, |_, _| ());
 }
 
 /// Runs threads that share a new raw monitor and data that it protects.
@@ -77,28 +76,11 @@ fn check(rounds: usize, run: fn(usize, RawMonitor, &Data)) {
     });
 }
 
-/// One thread at a time owns a raw monitor, until it has exited as often as it has entered; and none waits for a free one.
-///
-/// Fails if `release` wakes no thread, and if `exit` releases the monitor at the first call.
-#[test]
-fn one_thread_at_a_time_owns_a_raw_monitor() {
-    check(1_000, |_, monitor, data| {
-        for _ in 0..3 {
-            enter(monitor);
-            enter(monitor);
-            data.add();
-            exit(monitor);
-            data.add();
-            exit(monitor);
-        }
-    });
-}
-
 /// The threads take turns: each waits, without a time limit, until it is notified that it is its turn. No notification
 /// is lost, and a thread that has waited owns the monitor as often as before.
 ///
 /// Fails if `wait` reads the number of notifications only when it has released the monitor, if `notify_all` does not
-/// count, and if `wait` enters only once.
+/// count, and if `wait` enters only once; if `release` wakes no thread, and if `exit` releases the monitor at the first call.
 #[test]
 fn no_notification_is_lost() {
     check(1_000, |number, monitor, data| {
@@ -106,26 +88,13 @@ fn no_notification_is_lost() {
             enter(monitor);
             enter(monitor);
             while data.exact.load(SeqCst) as usize % THREADS != number {
-                wait(monitor, None);
+                wait(monitor);
             }
             exit(monitor);
             data.add();
             monitor.notify_all();
             exit(monitor);
         }
-    });
-}
-
-/// A wait with a time limit ends without a notification, and not before the time is over; meanwhile others can enter.
-#[test]
-fn wait_ends_when_its_time_is_over() {
-    check(1_000, |_, monitor, data| {
-        enter(monitor);
-        let begun = machine::now();
-        wait(monitor, Some(Duration::from_millis(1)));
-        assert!(machine::now() - begun >= Duration::from_millis(1));
-        data.add();
-        exit(monitor);
     });
 }
 
@@ -141,7 +110,7 @@ fn destroyed_monitor_keeps_no_thread() {
             monitor.destroy();
         } else {
             enter(monitor);
-            wait(monitor, None);
+            wait(monitor);
             exit(monitor);
         }
     });

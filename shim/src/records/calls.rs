@@ -448,26 +448,6 @@ mod tests {
         exits
     }
 
-    #[test]
-    fn exits_without_an_entry_are_not_sent() {
-        assert_eq!(exits(&entered([]), &[1]), []);
-        assert_eq!(exits(&entered([1]), &[2, 1, 1]), [1]);
-    }
-
-    #[test]
-    fn calls_that_are_left_regularly_are_sent_once() {
-        assert_eq!(exits(&entered([1, 7, 3, 7]), &[7, 3, 7, 1, 1]), [7, 3, 7, 1]);
-    }
-
-    #[test]
-    fn calls_that_are_left_unseen_are_sent_with_the_next_exit() {
-        // The last two are an argument of super(), and the method that it calls.
-        let calls = entered([1, 7, 8, 2, 9]);
-        assert_eq!(exits(&calls, &[9, 2, 1]), [9, 2, 8, 7, 1]);
-        assert_eq!(exits(&calls, &[1]), []);
-        assert_eq!(exits(&entered([1, 5, 5, 5]), &[5, 5, 1]), [5, 5, 5, 1]);
-    }
-
     /// Returns the exits that an agent gets when a call of method 7 catches an exception, and the calls open then.
     fn caught(calls: &OpenCalls, frames: Option<usize>) -> (Vec<u32>, Vec<u32>) {
         caught_by(calls, frames.map(|frames| vec![false; frames]))
@@ -478,18 +458,6 @@ mod tests {
         let frames = frames.map(|frames| || frames);
         calls.go_on(7, frames, |number| number, |lost, _| exits.push(lost));
         (exits, calls.numbers())
-    }
-
-    #[test]
-    fn calls_that_an_exception_has_left_are_sent_when_it_is_caught() {
-        assert_eq!(caught(&entered([1, 7, 8, 9]), None), (vec![9, 8], vec![1, 7]));
-        assert_eq!(caught(&entered([1, 7]), None), (vec![], vec![1, 7]));
-        // The entry of 7 was not sent.
-        assert_eq!(caught(&entered([1, 8]), None), (vec![], vec![1, 8]));
-        let calls = entered([7]);
-        calls.set_aside();
-        calls.enter(8, one());
-        assert_eq!(caught(&calls, None), (vec![8], vec![]));
     }
 
     #[test]
@@ -598,15 +566,5 @@ mod tests {
             calls.begin(Step::Enter(number)).unwrap().end();
             assert!(calls.numbers().is_empty() && calls.begin(Step::Exit(number)).is_none());
         }
-    }
-
-    #[test]
-    fn the_stack_is_as_deep_as_it_must_be() {
-        let deep = 10 * FIRST_ROOM as u32;
-        let inwards: Vec<u32> = (0..deep).collect();
-        let outwards: Vec<u32> = (0..deep).rev().collect();
-        let calls = entered(inwards.iter().copied());
-        assert_eq!(exits(&calls, &outwards), outwards);
-        assert_eq!(exits(&calls, &outwards), []);
     }
 }

@@ -173,22 +173,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn held_events_are_sent_in_order_and_once() {
-        let (held, class) = (Held::default(), Arc::new("Outer"));
-        let inner = Signature::of(b"Inner", b"()V");
-        assert!(!held.any() && !held.awaits(Signature::NONE));
-        assert!(
-            held.push(7, &class, inner) && held.awaits(inner) && !held.awaits(Signature::OBJECT)
-        );
-        assert!(
-            held.push(8, &Arc::new("Inner"), Signature::OBJECT) && held.awaits(Signature::OBJECT)
-        );
-        let chain = held.take();
-        assert_eq!((chain.numbers(), chain.class()), (&[7, 8][..], Some(&"Outer")));
-        assert!(!held.any() && held.take().numbers().is_empty());
-    }
-
-    #[test]
     fn not_too_many_are_held() {
         let (held, class) = (Held::default(), Arc::new(()));
         assert!(!held.push(1, &class, Signature::NONE));
@@ -208,13 +192,5 @@ mod tests {
         held.push(3, &class, Signature::OBJECT);
         drop(held);
         assert_eq!(Arc::strong_count(&class), 1);
-    }
-
-    #[test]
-    fn a_beginning_is_kept_in_bits() {
-        let own = Signature::of(b"A", b"(I)V");
-        let beginning = Beginning::from_bits(Beginning { own, next: Signature::OBJECT }.bits());
-        assert!(beginning.own == own && beginning.next == Signature::OBJECT);
-        assert!(own != Signature::of(b"A", b"(J)V"));
     }
 }

@@ -141,22 +141,7 @@ pub fn choose_key(number: usize, key: i32) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU32;
     use std::thread;
-
-    #[test]
-    fn entries_stay_where_they_are() {
-        const CHUNK: usize = 4;
-        const CHUNKS: usize = 8;
-        static TABLE: AppendOnly<AtomicU32, CHUNK, CHUNKS> = AppendOnly::new();
-        let first = TABLE.reserve(3 * CHUNK);
-        let last = first + 3 * CHUNK - 1;
-        TABLE.get(last).unwrap().store(7, Ordering::Relaxed);
-        assert_eq!(TABLE.get(first).unwrap().load(Ordering::Relaxed), 0);
-        assert_eq!(TABLE.get(last).unwrap().load(Ordering::Relaxed), 7);
-        assert!(ptr::eq(TABLE.get(first).unwrap(), TABLE.get(first).unwrap()));
-        assert!(TABLE.get(CHUNK * CHUNKS).is_none());
-    }
 
     /// Every number belongs to one thread, whichever thread allocates the chunk of its entry. A thread
     /// that sees a pointer in an entry also sees the data behind it.
@@ -217,15 +202,5 @@ mod tests {
         assert_eq!((runs.take(1), runs.take_some(9), runs.take(1)), (Some(20), Some(21..22), None));
         runs.put(30..40);
         assert_eq!((runs.take_some(3), runs.take(7)), (Some(30..33), Some(33)));
-    }
-
-    #[test]
-    fn keys_choose_their_pair_or_the_default() {
-        let keys = [-5, 0, 7];
-        let switch = number_keys(keys.into());
-        assert_eq!(number_keys(keys.into()), switch);
-        let chosen = [-5, 0, 7, 1, i32::MIN].map(|key| choose_key(switch, key).unwrap());
-        assert_eq!(chosen, [(0, 3), (1, 3), (2, 3), (3, 3), (3, 3)]);
-        assert_eq!(choose_key(number_keys([].into()), 0), Some((0, 0)));
     }
 }

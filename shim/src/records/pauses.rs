@@ -88,26 +88,6 @@ pub fn is_still(time: u64) -> bool {
 mod tests {
     use super::*;
 
-    const MS: Duration = Duration::from_millis(1);
-
-    #[test]
-    fn pauses_are_summed_up() {
-        let start = Instant::now();
-        let mut pauses = Pauses::NONE;
-        // The beginning of this pause was not seen.
-        pauses.end(start);
-        assert_eq!(pauses, Pauses::NONE);
-        for at in [0, 10] {
-            pauses.begin(start + at * MS);
-            pauses.end(start + (at + 3) * MS);
-        }
-        let all = Pauses { took: 6 * MS, until: Some(start + 13 * MS), since: None };
-        let taken = pauses.take();
-        assert_eq!((taken, pauses), (all, Pauses::NONE));
-        pauses.give_back(taken);
-        assert_eq!(pauses, all);
-    }
-
     #[test]
     fn no_time_lasts_over_a_collection() {
         assert_eq!(between(), None);

@@ -101,24 +101,3 @@ fn address(object: jobject) -> Option<(u64, usize)> {
     let address = unsafe { &*object.cast::<AtomicUsize>() }.load(Ordering::Relaxed);
     pauses::is_still(time).then_some((time, address))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ptr;
-
-    #[test]
-    fn known_receivers_are_of_one_time_and_epoch() {
-        let receivers = Receivers::default();
-        let id = ptr::without_provenance_mut(16);
-        let known = |time, epoch, address| {
-            receivers.is_of(time, epoch) && receivers.known_at(address).is_some()
-        };
-        receivers.put(1, 2, 0x1000, id);
-        receivers.put(1, 2, 0x1010, id);
-        assert!(known(1, 2, 0x1000) && known(1, 2, 0x1010) && !known(1, 2, 0x1020));
-        assert!(!known(2, 2, 0x1000) && !known(1, 4, 0x1000));
-        receivers.put(2, 2, 0x1020, id);
-        assert!(known(2, 2, 0x1020) && !known(2, 2, 0x1000));
-    }
-}

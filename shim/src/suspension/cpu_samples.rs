@@ -485,23 +485,4 @@ mod tests {
         let counts = [0, 6, 7, 16, 17, 27].map(|clock| expirations(clock, 7, 10));
         assert_eq!(counts, [0, 0, 1, 1, 2, 3]);
     }
-
-    #[test]
-    fn mean_number_of_samples_is_the_time_in_intervals() {
-        const THREADS: i64 = 20_000;
-        let (mut sampler, interval, each) = (Sampler::new(0, 10_000), 10_000, 3_000);
-        let all: u64 = (0..THREADS).map(|_| expirations(each, sampler.phase(), interval)).sum();
-        let expected = (THREADS * each / interval) as f64;
-        let deviation = (THREADS as f64 * 0.3 * 0.7).sqrt();
-        assert!((all as f64 - expected).abs() < 4.0 * deviation, "{all}, not {expected}");
-    }
-
-    #[test]
-    fn traces_that_cannot_be_walked_have_a_kind() {
-        assert_eq!(kind_of(Ok(3)), (JVMPI_CPU_SAMPLE_JAVA, 3));
-        assert_eq!(kind_of(Ok(0)), (JVMPI_CPU_SAMPLE_VM, 0));
-        assert_eq!(kind_of(Err(-2)), (JVMPI_CPU_SAMPLE_VM, 0));
-        assert_eq!(kind_of(Err(-3)), (JVMPI_CPU_SAMPLE_VM, 0));
-        assert_eq!(kind_of(Err(-5)), (JVMPI_CPU_SAMPLE_UNKNOWN, 0));
-    }
 }

@@ -99,19 +99,3 @@ impl BoundedWait {
         self.goes_on()
     }
 }
-
-#[cfg(all(test, not(feature = "model")))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wait_ends_only_after_many_checks_without_a_step() {
-        let mut waiting = BoundedWait::new();
-        for _ in 0..2 {
-            // Other tests may count steps meanwhile.
-            assert!((2..CHECKS).all(|_| waiting.goes_on()));
-            waiting.step();
-        }
-        while waiting.goes_on() {}
-    }
-}

@@ -157,20 +157,3 @@ references! {
     Kind::Strong: NewGlobalRef by new_global_ref, DeleteGlobalRef by delete_global_ref;
     Kind::Weak: NewWeakGlobalRef by new_weak_global_ref, DeleteWeakGlobalRef by delete_weak_global_ref;
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::records::agents;
-
-    #[test]
-    fn a_reference_is_announced_to_each_agent_by_itself() {
-        let reference = ptr::without_provenance_mut(0x1000);
-        mark_announced(Kind::Strong, reference, agents::get(0));
-        mark_announced(Kind::Strong, reference, agents::get(7));
-        let announced = forget(reference);
-        assert!([0, 7].iter().all(|agent| announced.includes(agents::get(*agent))));
-        assert!(!announced.includes(agents::get(1)));
-        assert_eq!(forget(reference), AgentSet::default());
-    }
-}

@@ -1,6 +1,6 @@
 //! Tests of the functions that every system has.
 
-use super::{futex, own_memory};
+use super::{cpu_clock, futex, os_thread, own_memory};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,4 +36,17 @@ fn only_mapped_memory_is_read() {
     assert_eq!(bytes, there);
     assert!(!own_memory::read(0, &mut bytes));
     assert!(!own_memory::read(usize::MAX, &mut bytes));
+}
+
+#[test]
+fn only_live_threads_have_clocks() {
+    assert!(cpu_clock::of(os_thread::ask()).is_some());
+    assert_eq!((cpu_clock::of(0), cpu_clock::of(-1)), (None, None));
+    let gone = thread::spawn(os_thread::ask).join().unwrap();
+    // The system may take a moment to remove a thread that was joined.
+    let began = Instant::now();
+    while cpu_clock::of(gone).is_some() {
+        assert!(began.elapsed() < Duration::from_secs(10), "thread {gone} still has a clock");
+        thread::yield_now();
+    }
 }

@@ -74,42 +74,6 @@ mod tests {
         stub(slot)
     }
 
-    /// Calls a function through its reporting stub with these arguments, which it compares with those that it gets, and
-    /// compares the result.
-    macro_rules! pass_through {
-        ($method:expr, $descriptor:literal, ($($argument:ident: $type:ty = $value:expr),*) -> $result:ty = $expected:expr) => {
-            type Function = extern "C" fn($($type),*) -> $result;
-            extern "C" fn function($($argument: $type),*) -> $result {
-                $(assert_eq!($argument, $value, stringify!($argument));)*
-                $expected
-            }
-            let stub = stub_of($method, function as Function as *mut c_void, $descriptor);
-            // SAFETY: the stub has the type of its function.
-            let through: Function = unsafe { std::mem::transmute(stub) };
-            assert_eq!(through($($value),*), $expected);
-        };
-    }
-
-    #[test]
-    fn arguments_and_results_pass_through() {
-        pass_through! {
-            5 << 20, b"(IFJDBFSDCFZDLx;FIDJFIDJ)D",
-            (env: usize = 0, class: usize = 77, a: i32 = -1, b: f32 = 2.5, c: i64 = 1 << 40, d: f64 = 4.25,
-             e: i8 = -3, f: f32 = 6.5, g: i16 = -400, h: f64 = 1e9, i: u16 = 0xffff, j: f32 = -10.5, k: u8 = 1,
-             l: f64 = 12.25, m: usize = 13, n: f32 = 14.5, o: i32 = 15, p: f64 = 16.25, q: i64 = -17,
-             r: f32 = 18.5, s: i32 = 19, t: f64 = 20.25, u: i64 = i64::MIN) -> f64 = -0.125
-        }
-    }
-
-    #[test]
-    fn an_odd_number_of_words_on_the_stack_passes_too() {
-        pass_through! {
-            6 << 20, b"(JJJJJJJ)J",
-            (env: usize = 0, class: usize = 0, a: i64 = 1, b: i64 = 2, c: i64 = 3, d: i64 = 4, e: i64 = 5,
-             f: i64 = 6, g: i64 = 7) -> i64 = 140
-        }
-    }
-
     #[test]
     fn each_stub_leads_to_its_own_function() {
         type Function = extern "C" fn(usize, usize) -> usize;

@@ -75,11 +75,4 @@ mod tests {
         }
         assert!(of(ask()).unwrap() > before && of_process().unwrap() > process);
     }
-
-    #[test]
-    fn thread_that_has_ended_has_no_clock() {
-        let gone = std::thread::spawn(ask).join().unwrap();
-        assert_eq!(of(gone), None);
-        assert_eq!(of(0), None);
-    }
 }
