@@ -101,26 +101,25 @@ fn walk<'a>(
     level: Level,
     unannounced: &mut Vec<Unannounced>,
 ) -> Result<(Walk<'a>, Vec<SuspendedThread>), String> {
-    let failed = |error: jvm::Error| error.to_string();
     let hidden_frames = hidden_frames(jni, thread);
     // No event may be sent while the threads are suspended.
     let listener = objects::listener(agent, thread);
     // Most classes are examined before the threads are suspended.
-    let mut num_classes = known_classes(jni, link_archived).map_err(failed)?.len();
+    let mut num_classes = known_classes(jni, link_archived)?.len();
     let mut attempts = 0;
     while attempts < ATTEMPTS {
         attempts += 1;
-        let room = ClassObjects::with_room(jni, num_classes + NEW_CLASSES).map_err(failed)?;
+        let room = ClassObjects::with_room(jni, num_classes + NEW_CLASSES)?;
         let (stopped, suspended) = stop_the_world(jni, thread, hidden_frames)?;
         // No agent may be called now: suspended threads may hold its locks.
-        let known = threads::internally(jni, || known_classes(jni, |_, _| ())).map_err(failed)?;
+        let known = threads::internally(jni, || known_classes(jni, |_, _| ()))?;
         num_classes = known.len();
         if !room.fits(num_classes) {
             continue;
         }
         let (own, known): (Known, Known) = known.into_iter().partition(|(class, _)| class.is_own());
         let classes: Vec<_> = known.iter().map(|(class, _)| class).collect();
-        let held = room.fill(jni, &classes).map_err(failed)?;
+        let held = room.fill(jni, &classes)?;
         let mut hidden = threads::hidden_objects();
         hidden.extend(own.iter().map(|(class, _)| class.id().addr()));
         let surroundings = Surroundings {
@@ -147,7 +146,10 @@ fn walk<'a>(
                 attempts -= 1;
             }
             Some(failure) => return Err(failure.to_string()),
-            None => return followed.map(|()| (walk, suspended)).map_err(failed),
+            None => {
+                followed?;
+                return Ok((walk, suspended));
+            }
         }
     }
     Err("the program loads classes faster than they can be looked at".to_owned())

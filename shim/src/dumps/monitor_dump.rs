@@ -61,11 +61,10 @@ struct Dump {
 }
 
 fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
-    let failed = |error: jvm::Error| error.to_string();
     // Work that loads or initializes classes is done before threads are suspended.
     threads::internally(jni, || virtual_threads::get(jni));
     // Class objects are candidates and are recognized by their tags.
-    classes::all_loaded(jni).map_err(failed)?;
+    classes::all_loaded(jni)?;
     // No event is sent meanwhile: suspended threads may hold an agent's lock.
     let mut missing = Vec::new();
     let mut look = |jni: Jni| {
@@ -76,8 +75,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
         let statuses: Vec<_> =
             threads.iter().map(|(thread, state)| thread_state::status(thread, *state)).collect();
         let java = jni
-            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, &stopped, &threads, &snapshots))
-            .map_err(failed)?;
+            .frame(LARGE_FRAME, |jni| java_monitors(jni, thread, &stopped, &threads, &snapshots))?;
         let raw = raw_monitors::all();
         drop(stopped);
         let again = snapshots.again();

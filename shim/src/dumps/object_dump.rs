@@ -58,9 +58,8 @@ fn make(
     object: jobject,
     id: jobjectID,
 ) -> Result<Buffer, String> {
-    let failed = |error: Error| error.to_string();
     let class_object = jni.class_of(object);
-    let class = classes::of(jni, class_object).map_err(failed)?;
+    let class = classes::of(jni, class_object)?;
     let (class, layout) = layouts::readable(jni, class, class_object)?;
     announce::class(jni, agent, thread, &class, ClassFor::Dump);
     let listener = objects::listener(agent, thread);
@@ -77,28 +76,25 @@ fn make(
     let mut reader = Reader { jni, name };
     let meta = jni.class_of(class_object);
     if !jni.same_object(class_object, meta) {
-        return reader.object(object, id.addr(), &class, &layout).map_err(failed);
+        return Ok(reader.object(object, id.addr(), &class, &layout)?);
     }
-    let status = jvm::get().jvmti.class_status(object).map_err(failed)?;
+    let status = jvm::get().jvmti.class_status(object)?;
     if status & JVMTI_CLASS_STATUS_PRIMITIVE as jint != 0 {
-        return mirror(id.addr(), class.id().addr(), &layout).map_err(failed);
+        return Ok(mirror(id.addr(), class.id().addr(), &layout)?);
     }
-    let class = classes::of(jni, object).map_err(failed)?;
+    let class = classes::of(jni, object)?;
     let (class, layout) = layouts::readable(jni, class, object)?;
     announce::class(jni, agent, thread, &class, ClassFor::Dump);
-    let loader = jvm::get().jvmti.class_loader(object).map_err(failed)?;
+    let loader = jvm::get().jvmti.class_loader(object)?;
     let is_array = status & JVMTI_CLASS_STATUS_ARRAY as jint != 0;
     // Classes of the boot loader have neither signers nor a protection domain.
-    let [signers, domain] = if loader.is_null() || is_array {
-        [ptr::null_mut(); 2]
-    } else {
-        guards(jni, object, id).map_err(failed)?
-    };
+    let [signers, domain] =
+        if loader.is_null() || is_array { [ptr::null_mut(); 2] } else { guards(jni, object, id)? };
     let mut others = [0; 3];
     for (other, object) in others.iter_mut().zip([loader, signers, domain]) {
-        *other = reader.name_once(object).map_err(failed)?;
+        *other = reader.name_once(object)?;
     }
-    reader.class(object, id.addr(), &layout, others).map_err(failed)
+    Ok(reader.class(object, id.addr(), &layout, others)?)
 }
 
 /// Returns true if the object is never shown to agents.

@@ -40,7 +40,7 @@ pub fn from_roots<V: Visitor>(
         true => Some(Stopped::begin(jni, current)?.0),
         false => None,
     };
-    walk(stopped.as_ref(), jvmti, visitor).map_err(|error| error.to_string())
+    Ok(walk(stopped.as_ref(), jvmti, visitor)?)
 }
 
 /// Walks. Without a [`Stopped`] there are no virtual threads.
@@ -76,12 +76,11 @@ impl Stopped {
     /// # Errors
     /// Returns the reason why that is not possible.
     pub fn begin(jni: Jni, current: &Thread) -> Result<(Self, Vec<Arc<Thread>>), String> {
-        let failed = |error: jvm::Error| error.to_string();
         classes::class_fields(jni);
         let (mut attempt, mut paused, start) = (1, Duration::ZERO, cpu_clock::current());
         loop {
             let of_virtual = threads::internally(jni, || virtual_threads::making(jni));
-            let threads = live(jni, current).map_err(failed)?;
+            let threads = live(jni, current)?;
             let stopped = Self::of(jni, &threads, current, of_virtual.is_some())?;
             // Agents may have suspended some of these threads before.
             let is_making = |thread: &Arc<Thread>| {
@@ -100,7 +99,7 @@ impl Stopped {
                 thread::sleep(PAUSE);
                 continue;
             }
-            if attempt == ATTEMPTS || includes_all(jni, &threads, current).map_err(failed)? {
+            if attempt == ATTEMPTS || includes_all(jni, &threads, current)? {
                 return Ok((stopped, threads));
             }
             attempt += 1;
@@ -113,7 +112,6 @@ impl Stopped {
         current: &Thread,
         with_virtual: bool,
     ) -> Result<Self, String> {
-        let failed = |error: jvm::Error| error.to_string();
         let lock = vm_locks::for_suspending();
         let can_suspend = capabilities::borrow_suspension(jvm::get().jvmti).map_err(|_| {
             "the program cannot be brought to a standstill, as another agent, such as a debugger, has \
@@ -129,7 +127,7 @@ impl Stopped {
             _lock: lock,
         };
         if with_virtual {
-            suspend_virtual(jni).map_err(failed)?;
+            suspend_virtual(jni)?;
             let by_agents = threads
                 .iter()
                 .filter(|thread| thread.is_virtual() && thread.suspension.is_suspended());
@@ -150,7 +148,7 @@ impl Stopped {
             jvm::get().jvmti.suspend_list(&references)
         };
         // A thread that another JVMTI agent or the program has suspended must not be resumed by the shim.
-        let suspended = objects.into_iter().zip(results.map_err(failed)?);
+        let suspended = objects.into_iter().zip(results?);
         let suspended = suspended.filter_map(|(object, result)| result.is_ok().then_some(object));
         stopped.suspended.extend(suspended);
         stopped.addresses = stopped.suspended.iter().map(|object| object.get().addr()).collect();

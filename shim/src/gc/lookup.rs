@@ -240,8 +240,7 @@ impl Table {
         };
         deaths::during_walk(|| {
             jvm::get().jvmti.iterate_through_heap(JVMTI_HEAP_FILTER_UNTAGGED as jint, visit)
-        })
-        .map_err(|error| error.to_string())?;
+        })?;
         others.sort_unstable_by_key(|tag| Tag::from_raw(*tag).id());
         let others = others.chunks(AT_A_TIME);
         let others = others.map(|tags| Others { tags: tags.to_vec(), found: Memo::new() });
@@ -265,10 +264,9 @@ const GROUPS: usize = 4;
 /// Only GetObjectsWithTags creates references to many objects, in time proportional also to the number of requested
 /// tags. So the objects temporarily get shared tags in a separate environment.
 fn meet(jni: Jni) -> Result<Entries, String> {
-    let failed = |error: jvm::Error| error.to_string();
     let env = jvm::get().lookup_env;
     // The walk finds dead objects of all environments, and the VM reports them to this one.
-    env.set_notification(JVMTI_EVENT_OBJECT_FREE, true).map_err(failed)?;
+    env.set_notification(JVMTI_EVENT_OBJECT_FREE, true)?;
     let mut groups = Groups::default();
     heap_walk::from_roots(jni, &threads::current(jni), env, &mut groups)?;
     let tags: Vec<_> = (0..groups.count.div_ceil(GROUP)).map(group_tag).collect();
@@ -283,8 +281,7 @@ fn meet(jni: Jni) -> Result<Entries, String> {
                 }
             }
             Ok(())
-        })
-        .map_err(failed)?;
+        })?;
     }
     Ok(objects)
 }

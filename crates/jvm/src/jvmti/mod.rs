@@ -49,7 +49,11 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl From<Error> for String {
+    fn from(error: Error) -> Self {
+        error.to_string()
+    }
+}
 
 /// A JVMTI environment of the shim, which all threads share.
 #[derive(Clone, Copy)]
