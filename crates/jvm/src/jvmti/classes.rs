@@ -1,6 +1,6 @@
 //! Classes and their fields.
 
-use super::{Allocated, Jvmti, Result, jvmti};
+use super::{Allocated, Jvmti, Result, jvmti, written};
 use jni_sys::{jclass, jfieldID, jint, jmethodID, jobject};
 use jvmpi_jvmti_sys::jvmtiClassDefinition;
 use std::ffi::CString;
@@ -15,15 +15,11 @@ pub struct Field {
 impl Jvmti {
     /// Returns all loaded classes as local references.
     pub fn loaded_classes(self) -> Result<Allocated<jclass>> {
-        let (mut count, mut classes) = (0, ptr::null_mut());
-        jvmti!(self, GetLoadedClasses, &mut count, &mut classes)?;
-        Ok(self.array(classes, count))
+        self.allocated(|count, classes| jvmti!(self, GetLoadedClasses, count, classes))
     }
 
     pub fn class_status(self, class: jclass) -> Result<jint> {
-        let mut status = 0;
-        jvmti!(self, GetClassStatus, class, &mut status)?;
-        Ok(status)
+        written(0, |status| jvmti!(self, GetClassStatus, class, status))
     }
 
     /// Returns the descriptor of the class, for example `Ljava/lang/Object;` or `[I`.
@@ -35,36 +31,27 @@ impl Jvmti {
 
     /// Returns the class loader as a local reference; NULL for the bootstrap loader.
     pub fn class_loader(self, class: jclass) -> Result<jobject> {
-        let mut loader = ptr::null_mut();
-        jvmti!(self, GetClassLoader, class, &mut loader)?;
-        Ok(loader)
+        written(ptr::null_mut(), |loader| jvmti!(self, GetClassLoader, class, loader))
     }
 
     /// Returns the `SourceFile` attribute, if the class has one.
     pub fn source_file(self, class: jclass) -> Option<CString> {
-        let mut name = ptr::null_mut();
-        jvmti!(self, GetSourceFileName, class, &mut name).ok()?;
-        Some(self.string(name))
+        let name = written(ptr::null_mut(), |name| jvmti!(self, GetSourceFileName, class, name));
+        name.ok().map(|name| self.string(name))
     }
 
     /// Returns the direct interfaces of the class as local references.
     pub fn interfaces(self, class: jclass) -> Result<Allocated<jclass>> {
-        let (mut count, mut interfaces) = (0, ptr::null_mut());
-        jvmti!(self, GetImplementedInterfaces, class, &mut count, &mut interfaces)?;
-        Ok(self.array(interfaces, count))
+        self.allocated(|count, all| jvmti!(self, GetImplementedInterfaces, class, count, all))
     }
 
     pub fn class_methods(self, class: jclass) -> Result<Allocated<jmethodID>> {
-        let (mut count, mut methods) = (0, ptr::null_mut());
-        jvmti!(self, GetClassMethods, class, &mut count, &mut methods)?;
-        Ok(self.array(methods, count))
+        self.allocated(|count, methods| jvmti!(self, GetClassMethods, class, count, methods))
     }
 
     /// Returns the fields that the class declares, in the order of the class file.
     pub fn class_fields(self, class: jclass) -> Result<Allocated<jfieldID>> {
-        let (mut count, mut fields) = (0, ptr::null_mut());
-        jvmti!(self, GetClassFields, class, &mut count, &mut fields)?;
-        Ok(self.array(fields, count))
+        self.allocated(|count, fields| jvmti!(self, GetClassFields, class, count, fields))
     }
 
     pub fn field(self, class: jclass, field: jfieldID) -> Result<Field> {
@@ -76,15 +63,13 @@ impl Jvmti {
     /// Returns true if the field is static (JVMS 4.5).
     pub fn is_static(self, class: jclass, field: jfieldID) -> Result<bool> {
         const ACC_STATIC: jint = 0x0008;
-        let mut modifiers = 0;
-        jvmti!(self, GetFieldModifiers, class, field, &mut modifiers)?;
+        let modifiers = written(0, |flags| jvmti!(self, GetFieldModifiers, class, field, flags))?;
         Ok(modifiers & ACC_STATIC != 0)
     }
 
     /// Returns true if the class can be retransformed.
     pub fn is_modifiable(self, class: jclass) -> bool {
-        let mut modifiable = false;
-        jvmti!(self, IsModifiableClass, class, &mut modifiable).is_ok() && modifiable
+        written(false, |modifiable| jvmti!(self, IsModifiableClass, class, modifiable)) == Ok(true)
     }
 
     /// Calls the class file hook for loaded classes and installs the result.

@@ -28,9 +28,7 @@ impl Jvmti {
 
     /// Returns the index of the extension event with this name.
     fn extension_event(self, name: &CStr) -> Result<Option<i32>> {
-        let (mut count, mut events) = (0, ptr::null_mut());
-        jvmti!(self, GetExtensionEvents, &mut count, &mut events)?;
-        let events = self.array(events, count);
+        let events = self.allocated(|count, all| jvmti!(self, GetExtensionEvents, count, all))?;
         let mut found = None;
         for event in events.iter() {
             if self.string(event.id).as_c_str() == name {
@@ -50,9 +48,8 @@ impl Jvmti {
     /// Returns HotSpot's function for the virtual thread mounted on a suspended carrier, if the VM has it.
     pub fn mounted_virtual_thread(self) -> Result<Option<MountedVirtualThread>> {
         const NAME: &CStr = c"com.sun.hotspot.functions.GetVirtualThread";
-        let (mut count, mut functions) = (0, ptr::null_mut());
-        jvmti!(self, GetExtensionFunctions, &mut count, &mut functions)?;
-        let functions = self.array(functions, count);
+        let functions =
+            self.allocated(|count, all| jvmti!(self, GetExtensionFunctions, count, all))?;
         let mut found = None;
         for function in functions.iter() {
             if self.string(function.id).as_c_str() == NAME {

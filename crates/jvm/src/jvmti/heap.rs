@@ -1,6 +1,6 @@
 //! Walks through the heap, and the tags of objects.
 
-use super::{Jvmti, Result, jvmti};
+use super::{Jvmti, Result, jvmti, written};
 use crate::boundary::guard;
 use jni_sys::{jint, jlong, jobject, jvalue};
 use jvmpi_jvmti_sys::*;
@@ -309,9 +309,7 @@ impl Jvmti {
 
     /// Returns the tag of an object; 0 if it has none.
     pub fn tag(self, object: jobject) -> Result<jlong> {
-        let mut tag = 0;
-        jvmti!(self, GetTag, object, &mut tag)?;
-        Ok(tag)
+        written(0, |tag| jvmti!(self, GetTag, object, tag))
     }
 
     pub fn set_tag(self, object: jobject, tag: jlong) -> Result<()> {
@@ -321,11 +319,7 @@ impl Jvmti {
     /// Returns an object with one of these tags as a local reference. Takes time proportional to the number of tags
     /// in use.
     pub fn tagged(self, tags: &[jlong]) -> Option<jobject> {
-        let (mut count, mut objects) = (0, ptr::null_mut());
-        let (length, none) = (tags.len() as jint, ptr::null_mut());
-        jvmti!(self, GetObjectsWithTags, length, tags.as_ptr(), &mut count, &mut objects, none)
-            .ok()?;
-        self.array(objects, count).first().copied()
+        self.all_tagged(tags).ok()?.first().map(|(object, _)| *object)
     }
 
     /// Sets the number of allocated bytes between two samples. With 0, every allocation is reported.
@@ -352,9 +346,7 @@ impl Jvmti {
 
     /// Returns the size of an object in bytes, including its header.
     pub fn object_size(self, object: jobject) -> Result<jlong> {
-        let mut size = 0;
-        jvmti!(self, GetObjectSize, object, &mut size)?;
-        Ok(size)
+        written(0, |size| jvmti!(self, GetObjectSize, object, size))
     }
 
     /// Runs a garbage collection and waits for its end.

@@ -12,7 +12,7 @@ use crate::lock::assert_none_held;
 use jni_sys::{jint, jlong};
 use jvmpi_jvmti_sys::*;
 use std::ffi::{CStr, CString, c_char};
-use std::mem::{MaybeUninit, size_of};
+use std::mem::size_of;
 use std::ops::Deref;
 use std::{fmt, ptr, slice};
 
@@ -82,6 +82,12 @@ macro_rules! jvmti {
 
 pub(super) use jvmti;
 
+/// Returns what a call writes over the initial value.
+fn written<T>(mut value: T, call: impl FnOnce(&mut T) -> Result<()>) -> Result<T> {
+    call(&mut value)?;
+    Ok(value)
+}
+
 /// An array or a string that JVMTI allocated; deallocated when dropped.
 pub struct Allocated<T> {
     jvmti: Jvmti,
@@ -133,9 +139,7 @@ impl Jvmti {
     // Memory
 
     fn allocate(self, size: usize) -> Result<*mut u8> {
-        let mut memory = ptr::null_mut();
-        jvmti!(self, Allocate, size as jlong, &mut memory)?;
-        Ok(memory)
+        written(ptr::null_mut(), |memory| jvmti!(self, Allocate, size as jlong, memory))
     }
 
     /// Copies bytes to memory that JVMTI can take ownership of. Returns its address and length.
@@ -157,6 +161,16 @@ impl Jvmti {
         Allocated { jvmti: self, start, length: usize::try_from(length).unwrap_or(0) }
     }
 
+    /// Returns the array that a call allocates and whose length and address it writes to the given places.
+    pub(super) fn allocated<T>(
+        self,
+        call: impl FnOnce(&mut jint, &mut *mut T) -> Result<()>,
+    ) -> Result<Allocated<T>> {
+        let (mut length, mut start) = (0, ptr::null_mut());
+        call(&mut length, &mut start)?;
+        Ok(self.array(start, length))
+    }
+
     /// Copies a string that JVMTI allocated, and frees the original. NULL becomes "".
     fn string(self, text: *mut c_char) -> CString {
         if text.is_null() {
@@ -171,10 +185,7 @@ impl Jvmti {
     // Capabilities, events, phase
 
     pub(crate) fn potential_capabilities(self) -> Result<jvmtiCapabilities> {
-        let mut capabilities = MaybeUninit::<jvmtiCapabilities>::zeroed();
-        jvmti!(self, GetPotentialCapabilities, capabilities.as_mut_ptr())?;
-        // SAFETY: JVMTI filled in the structure, which may also be all zero.
-        Ok(unsafe { capabilities.assume_init() })
+        written(jvmtiCapabilities::default(), |all| jvmti!(self, GetPotentialCapabilities, all))
     }
 
     pub(crate) fn add_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
@@ -209,16 +220,13 @@ impl Jvmti {
     }
 
     pub fn phase(self) -> Result<jvmtiPhase> {
-        let mut phase = 0;
-        jvmti!(self, GetPhase, &mut phase)?;
-        Ok(phase)
+        written(0, |phase| jvmti!(self, GetPhase, phase))
     }
 
     /// Returns a system property of the VM, if it is set.
     pub fn system_property(self, name: &CStr) -> Option<CString> {
-        let mut value = ptr::null_mut();
-        jvmti!(self, GetSystemProperty, name.as_ptr(), &mut value).ok()?;
-        Some(self.string(value))
+        let get = |value: &mut _| jvmti!(self, GetSystemProperty, name.as_ptr(), value);
+        written(ptr::null_mut(), get).ok().map(|value| self.string(value))
     }
 
     /// Returns the Java version, for example 17; 0 if the VM does not report it.

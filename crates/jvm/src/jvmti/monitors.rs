@@ -1,6 +1,6 @@
 //! The owners of monitors and the threads that wait for them.
 
-use super::{Allocated, Jvmti, Result, jvmti};
+use super::{Allocated, Jvmti, Result, jvmti, written};
 use jni_sys::jobject;
 use jvmpi_jvmti_sys::{jthread, jvmtiMonitorUsage};
 use std::ptr;
@@ -31,16 +31,14 @@ impl Jvmti {
 
     /// Returns the monitors that a thread owns, as local references.
     pub fn owned_monitors(self, thread: jthread) -> Result<Allocated<jobject>> {
-        let (mut count, mut monitors) = (0, ptr::null_mut());
-        jvmti!(self, GetOwnedMonitorInfo, thread, &mut count, &mut monitors)?;
-        Ok(self.array(monitors, count))
+        self.allocated(|count, monitors| jvmti!(self, GetOwnedMonitorInfo, thread, count, monitors))
     }
 
     /// Returns the monitor that a thread waits to enter, as a local reference; NULL if there is none. Up to JDK 22
     /// (JDK-8256314) this is also the monitor in which it waits to be notified.
     pub fn contended_monitor(self, thread: jthread) -> Result<jobject> {
-        let mut monitor = ptr::null_mut();
-        jvmti!(self, GetCurrentContendedMonitor, thread, &mut monitor)?;
-        Ok(monitor)
+        written(ptr::null_mut(), |monitor| {
+            jvmti!(self, GetCurrentContendedMonitor, thread, monitor)
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Threads and their groups.
 
-use super::{Allocated, Error, Jvmti, Result, jvmti};
+use super::{Allocated, Error, Jvmti, Result, jvmti, written};
 use jni_sys::{JNIEnv, jint, jlong, jobject};
 use jvmpi_jvmti_sys::*;
 use std::ffi::{CString, c_void};
@@ -63,45 +63,33 @@ impl Jvmti {
 
     /// Returns all live platform threads as local references.
     pub fn all_threads(self) -> Result<Allocated<jthread>> {
-        let (mut count, mut threads) = (0, ptr::null_mut());
-        jvmti!(self, GetAllThreads, &mut count, &mut threads)?;
-        Ok(self.array(threads, count))
+        self.allocated(|count, threads| jvmti!(self, GetAllThreads, count, threads))
     }
 
     /// Returns the current thread as a local reference; NULL while it is being attached.
     pub fn current_thread(self) -> Result<jthread> {
-        let mut thread = ptr::null_mut();
-        jvmti!(self, GetCurrentThread, &mut thread)?;
-        Ok(thread)
+        written(ptr::null_mut(), |thread| jvmti!(self, GetCurrentThread, thread))
     }
 
     pub fn thread_info(self, thread: jthread) -> Result<ThreadInfo> {
-        let mut info = MaybeUninit::<jvmtiThreadInfo>::zeroed();
-        jvmti!(self, GetThreadInfo, thread, info.as_mut_ptr())?;
-        // SAFETY: JVMTI filled in the structure.
-        let info = unsafe { info.assume_init() };
+        let mut info = jvmtiThreadInfo::default();
+        jvmti!(self, GetThreadInfo, thread, &mut info)?;
         Ok(ThreadInfo { name: self.string(info.name), group: info.thread_group })
     }
 
     /// Returns the thread groups without a parent as local references.
     pub(crate) fn top_thread_groups(self) -> Result<Allocated<jobject>> {
-        let (mut count, mut groups) = (0, ptr::null_mut());
-        jvmti!(self, GetTopThreadGroups, &mut count, &mut groups)?;
-        Ok(self.array(groups, count))
+        self.allocated(|count, groups| jvmti!(self, GetTopThreadGroups, count, groups))
     }
 
     pub fn group_info(self, group: jobject) -> Result<GroupInfo> {
-        let mut info = MaybeUninit::<jvmtiThreadGroupInfo>::zeroed();
-        jvmti!(self, GetThreadGroupInfo, group, info.as_mut_ptr())?;
-        // SAFETY: JVMTI filled in the structure.
-        let info = unsafe { info.assume_init() };
+        let mut info = jvmtiThreadGroupInfo::default();
+        jvmti!(self, GetThreadGroupInfo, group, &mut info)?;
         Ok(GroupInfo { name: self.string(info.name), parent: info.parent })
     }
 
     pub fn thread_state(self, thread: jthread) -> Result<jint> {
-        let mut state = 0;
-        jvmti!(self, GetThreadState, thread, &mut state)?;
-        Ok(state)
+        written(0, |state| jvmti!(self, GetThreadState, thread, state))
     }
 
     pub fn suspend(self, thread: jthread) -> Result<()> {
@@ -139,9 +127,7 @@ impl Jvmti {
     }
 
     pub fn thread_cpu_time(self, thread: jthread) -> Result<jlong> {
-        let mut nanos = 0;
-        jvmti!(self, GetThreadCpuTime, thread, &mut nanos)?;
-        Ok(nanos)
+        written(0, |nanos| jvmti!(self, GetThreadCpuTime, thread, nanos))
     }
 
     /// Starts a daemon thread that calls `start` with `argument`.
