@@ -64,6 +64,125 @@ macro_rules! original {
     }};
 }
 
+/// Defines methods of [`Jni`] that only call a function of the JNI function table.
+macro_rules! functions {
+    ($(
+        $(#[$doc:meta])*
+        $visible:vis fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?
+            = $slot:ident($($passed:expr),*);
+    )*) => {
+        impl Jni {$(
+            $(#[$doc])*
+            $visible fn $name(self $(, $argument: $type)*) $(-> $result)? {
+                jni!(self, $slot $(, $passed)*)
+            }
+        )*}
+    };
+}
+
+functions! {
+    pub fn is_throwing() -> bool = ExceptionCheck();
+    fn exception() -> jthrowable = ExceptionOccurred();
+
+    /// Creates a local reference. Returns NULL for NULL, and for a weak reference whose object was collected.
+    pub fn new_local(object: jobject) -> jobject = NewLocalRef(object);
+    pub fn delete_local(reference: jobject) = DeleteLocalRef(reference);
+    /// Returns true if both refer to the same object, or both are NULL.
+    pub fn same_object(one: jobject, other: jobject) -> bool = IsSameObject(one, other);
+
+    pub fn class_of(object: jobject) -> jclass = GetObjectClass(object);
+    pub fn instance_of(object: jobject, class: jclass) -> bool = IsInstanceOf(object, class);
+    /// Returns true if `class` is `other` or inherits from it.
+    pub fn is_assignable(class: jclass, other: jclass) -> bool = IsAssignableFrom(class, other);
+    /// Returns the superclass; NULL for Object, interfaces and primitive types.
+    pub fn superclass(class: jclass) -> jclass = GetSuperclass(class);
+
+    pub fn array_length(array: jobject) -> jint = GetArrayLength(array);
+    /// Sets an element of a reference array. The index is within bounds, and the object has the element type.
+    pub fn set_array_element(array: jobject, index: jint, object: jobject)
+        = SetObjectArrayElement(array, index, object);
+    /// Returns an element of a reference array. The index is within bounds.
+    pub fn array_element(array: jobject, index: jint) -> jobject
+        = GetObjectArrayElement(array, index);
+
+    pub fn long_field(object: jobject, field: FieldId) -> i64 = GetLongField(object, field.0);
+    pub fn int_field(object: jobject, field: FieldId) -> jint = GetIntField(object, field.0);
+    pub fn object_field(object: jobject, field: FieldId) -> jobject
+        = GetObjectField(object, field.0);
+    /// Sets a reference field to an object of the field's type.
+    pub fn set_object_field(object: jobject, field: FieldId, value: jobject)
+        = SetObjectField(object, field.0, value);
+    pub fn set_int_field(object: jobject, field: FieldId, value: jint)
+        = SetIntField(object, field.0, value);
+    pub(crate) fn set_long_field(object: jobject, field: FieldId, value: i64)
+        = SetLongField(object, field.0, value);
+    pub fn static_int_field(class: jclass, field: FieldId) -> jint
+        = GetStaticIntField(class, field.0);
+    pub(crate) fn static_object_field(class: jclass, field: FieldId) -> jobject
+        = GetStaticObjectField(class, field.0);
+    pub fn set_static_boolean(class: jclass, field: FieldId, value: bool)
+        = SetStaticBooleanField(class, field.0, value);
+}
+
+/// Defines methods of [`Jni`] that call a function of the JNI function table which may allocate or run Java code. They
+/// return `None` if it threw an exception or returned NULL.
+macro_rules! allocating_functions {
+    ($(
+        $(#[$doc:meta])*
+        $visible:vis fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty
+            = $slot:ident($($passed:expr),*);
+    )*) => {
+        impl Jni {$(
+            $(#[$doc])*
+            $visible fn $name(self $(, $argument: $type)*) -> Option<$result> {
+                assert_may_allocate();
+                let result: $result = jni!(self, $slot $(, $passed)*);
+                (!self.clear_exception() && !result.is_null()).then_some(result)
+            }
+        )*}
+    };
+}
+
+allocating_functions! {
+    /// Returns a class of the bootstrap loader or, in native code of a class, of that class's loader.
+    pub fn find_class(name: &CStr) -> jclass = FindClass(name.as_ptr());
+    /// Defines a class in the bootstrap loader.
+    pub fn define_class(name: &CStr, file: &[u8]) -> jclass
+        = DefineClass(name.as_ptr(), ptr::null_mut(), file.as_ptr().cast(), file.len() as jint);
+    /// Creates an array of references, all of them NULL.
+    pub fn new_array(length: jint, class: jclass) -> jobject
+        = NewObjectArray(length, class, ptr::null_mut());
+    pub fn new_object(class: jclass, constructor: MethodId, arguments: &[jvalue]) -> jobject
+        = NewObjectA(class, constructor.0, arguments.as_ptr());
+    /// Allocates an object without running a constructor.
+    pub fn allocate(class: jclass) -> jobject = AllocObject(class);
+    /// Creates a `java.lang.String` from modified UTF-8.
+    pub fn new_string(text: &CStr) -> jobject = NewStringUTF(text.as_ptr());
+
+    pub fn call_static_object(class: jclass, method: MethodId, arguments: &[jvalue]) -> jobject
+        = CallStaticObjectMethodA(class, method.0, arguments.as_ptr());
+    pub fn call_static_void(class: jclass, method: MethodId) -> ()
+        = CallStaticVoidMethodA(class, method.0, ptr::null());
+    pub(crate) fn call_static_long(class: jclass, method: MethodId) -> jlong
+        = CallStaticLongMethodA(class, method.0, ptr::null());
+    pub fn call_object(object: jobject, method: MethodId, arguments: &[jvalue]) -> jobject
+        = CallObjectMethodA(object, method.0, arguments.as_ptr());
+    pub fn call_long(object: jobject, method: MethodId, arguments: &[jvalue]) -> jlong
+        = CallLongMethodA(object, method.0, arguments.as_ptr());
+    pub fn call_void(object: jobject, method: MethodId, arguments: &[jvalue]) -> ()
+        = CallVoidMethodA(object, method.0, arguments.as_ptr());
+}
+
+/// Results of JNI functions that are not references, and so never NULL.
+trait NeverNull {
+    fn is_null(&self) -> bool {
+        false
+    }
+}
+
+impl NeverNull for () {}
+impl NeverNull for jlong {}
+
 /// A frame of local references, popped when dropped.
 struct Frame {
     jni: Jni,
@@ -116,14 +235,6 @@ impl Jni {
         let _ = jni!(self, ExceptionCheck);
     }
 
-    pub fn is_throwing(self) -> bool {
-        jni!(self, ExceptionCheck)
-    }
-
-    fn exception(self) -> jthrowable {
-        jni!(self, ExceptionOccurred)
-    }
-
     /// Clears a pending exception. Returns true if there was one.
     pub(crate) fn clear_exception(self) -> bool {
         let pending = self.exception();
@@ -158,39 +269,6 @@ impl Jni {
         original!(self, DeleteWeakGlobalRef, reference);
     }
 
-    /// Creates a local reference. Returns NULL for NULL, and for a weak reference whose object was collected.
-    pub fn new_local(self, object: jobject) -> jobject {
-        jni!(self, NewLocalRef, object)
-    }
-
-    pub fn delete_local(self, reference: jobject) {
-        jni!(self, DeleteLocalRef, reference);
-    }
-
-    /// Returns true if both refer to the same object, or both are NULL.
-    pub fn same_object(self, one: jobject, other: jobject) -> bool {
-        jni!(self, IsSameObject, one, other)
-    }
-
-    /// Returns a class of the bootstrap loader or, in native code of a class, of that class's loader.
-    pub fn find_class(self, name: &CStr) -> Option<jclass> {
-        assert_may_allocate();
-        let class = jni!(self, FindClass, name.as_ptr());
-        self.unless_thrown(class)
-    }
-
-    pub fn class_of(self, object: jobject) -> jclass {
-        jni!(self, GetObjectClass, object)
-    }
-
-    /// Defines a class in the bootstrap loader.
-    pub fn define_class(self, name: &CStr, file: &[u8]) -> Option<jclass> {
-        let (bytes, length) = (file.as_ptr().cast(), file.len() as jint);
-        assert_may_allocate();
-        let class = jni!(self, DefineClass, name.as_ptr(), ptr::null_mut(), bytes, length);
-        self.unless_thrown(class)
-    }
-
     /// Registers functions for native methods of the class. Returns false on failure.
     ///
     /// # Safety
@@ -199,32 +277,6 @@ impl Jni {
         let count = methods.len() as jint;
         jni!(self, RegisterNatives, class, methods.as_ptr(), count) == JNI_OK
             && !self.clear_exception()
-    }
-
-    pub fn array_length(self, array: jobject) -> jint {
-        jni!(self, GetArrayLength, array)
-    }
-
-    /// Creates an array of references, all of them NULL. `None` if memory is short.
-    pub fn new_array(self, length: jint, class: jclass) -> Option<jobject> {
-        assert_may_allocate();
-        let array = jni!(self, NewObjectArray, length, class, ptr::null_mut());
-        self.unless_thrown(array)
-    }
-
-    /// Sets an element of a reference array. The index is within bounds, and the object has the element type.
-    pub fn set_array_element(self, array: jobject, index: jint, object: jobject) {
-        jni!(self, SetObjectArrayElement, array, index, object);
-    }
-
-    /// Returns an element of a reference array. The index is within bounds.
-    pub fn array_element(self, array: jobject, index: jint) -> jobject {
-        jni!(self, GetObjectArrayElement, array, index)
-    }
-
-    /// Returns the superclass; NULL for Object, interfaces and primitive types.
-    pub fn superclass(self, class: jclass) -> jclass {
-        jni!(self, GetSuperclass, class)
     }
 
     /// Returns the ID of an instance method, or `None` if the class does not have it.
@@ -251,126 +303,6 @@ impl Jni {
         self.unless_thrown(field).map(FieldId)
     }
 
-    pub fn set_static_boolean(self, class: jclass, field: FieldId, value: bool) {
-        jni!(self, SetStaticBooleanField, class, field.0, value);
-    }
-
-    pub fn long_field(self, object: jobject, field: FieldId) -> i64 {
-        jni!(self, GetLongField, object, field.0)
-    }
-
-    pub fn int_field(self, object: jobject, field: FieldId) -> jint {
-        jni!(self, GetIntField, object, field.0)
-    }
-
-    pub fn object_field(self, object: jobject, field: FieldId) -> jobject {
-        jni!(self, GetObjectField, object, field.0)
-    }
-
-    /// Sets a reference field to an object of the field's type.
-    pub fn set_object_field(self, object: jobject, field: FieldId, value: jobject) {
-        jni!(self, SetObjectField, object, field.0, value);
-    }
-
-    pub fn set_int_field(self, object: jobject, field: FieldId, value: jint) {
-        jni!(self, SetIntField, object, field.0, value);
-    }
-
-    pub(crate) fn set_long_field(self, object: jobject, field: FieldId, value: i64) {
-        jni!(self, SetLongField, object, field.0, value);
-    }
-
-    pub fn static_int_field(self, class: jclass, field: FieldId) -> jint {
-        jni!(self, GetStaticIntField, class, field.0)
-    }
-
-    pub(crate) fn static_object_field(self, class: jclass, field: FieldId) -> jobject {
-        jni!(self, GetStaticObjectField, class, field.0)
-    }
-
-    /// Calls a static method that returns a reference. `None` if it threw or returned NULL.
-    pub fn call_static_object(
-        self,
-        class: jclass,
-        method: MethodId,
-        arguments: &[jvalue],
-    ) -> Option<jobject> {
-        assert_may_allocate();
-        let result = jni!(self, CallStaticObjectMethodA, class, method.0, arguments.as_ptr());
-        self.unless_thrown(result)
-    }
-
-    /// Calls a static method without parameters and result. `None` if it threw.
-    pub fn call_static_void(self, class: jclass, method: MethodId) -> Option<()> {
-        assert_may_allocate();
-        jni!(self, CallStaticVoidMethodA, class, method.0, ptr::null());
-        (!self.clear_exception()).then_some(())
-    }
-
-    /// Calls a static method without parameters that returns a `long`. `None` if it threw.
-    pub(crate) fn call_static_long(self, class: jclass, method: MethodId) -> Option<jlong> {
-        assert_may_allocate();
-        let result = jni!(self, CallStaticLongMethodA, class, method.0, ptr::null());
-        (!self.clear_exception()).then_some(result)
-    }
-
-    /// Calls an instance method that returns a reference. `None` if it threw or returned NULL.
-    pub fn call_object(
-        self,
-        object: jobject,
-        method: MethodId,
-        arguments: &[jvalue],
-    ) -> Option<jobject> {
-        assert_may_allocate();
-        let result = jni!(self, CallObjectMethodA, object, method.0, arguments.as_ptr());
-        self.unless_thrown(result)
-    }
-
-    /// Calls an instance method that returns a `long`. `None` if it threw.
-    pub fn call_long(
-        self,
-        object: jobject,
-        method: MethodId,
-        arguments: &[jvalue],
-    ) -> Option<jlong> {
-        assert_may_allocate();
-        let result = jni!(self, CallLongMethodA, object, method.0, arguments.as_ptr());
-        (!self.clear_exception()).then_some(result)
-    }
-
-    /// Calls an instance method without a result. `None` if it threw.
-    pub fn call_void(self, object: jobject, method: MethodId, arguments: &[jvalue]) -> Option<()> {
-        assert_may_allocate();
-        jni!(self, CallVoidMethodA, object, method.0, arguments.as_ptr());
-        (!self.clear_exception()).then_some(())
-    }
-
-    /// Creates an object. `None` if the constructor threw or memory is short.
-    pub fn new_object(
-        self,
-        class: jclass,
-        constructor: MethodId,
-        arguments: &[jvalue],
-    ) -> Option<jobject> {
-        assert_may_allocate();
-        let object = jni!(self, NewObjectA, class, constructor.0, arguments.as_ptr());
-        self.unless_thrown(object)
-    }
-
-    /// Allocates an object without running a constructor. `None` if memory is short.
-    pub fn allocate(self, class: jclass) -> Option<jobject> {
-        assert_may_allocate();
-        let object = jni!(self, AllocObject, class);
-        self.unless_thrown(object)
-    }
-
-    /// Creates a `java.lang.String` from modified UTF-8.
-    pub fn new_string(self, text: &CStr) -> Option<jobject> {
-        assert_may_allocate();
-        let string = jni!(self, NewStringUTF, text.as_ptr());
-        self.unless_thrown(string)
-    }
-
     /// Returns true if the string equals this ASCII text. False for NULL.
     pub fn is_text(self, string: jobject, text: &CStr) -> bool {
         /// The maximum length of `text`.
@@ -382,14 +314,5 @@ impl Jni {
         }
         jni!(self, GetStringRegion, string, 0, length, characters.as_mut_ptr());
         text.iter().map(|byte| u16::from(*byte)).eq(characters[..length as usize].iter().copied())
-    }
-
-    /// Returns true if `class` is `other` or inherits from it.
-    pub fn is_assignable(self, class: jclass, other: jclass) -> bool {
-        jni!(self, IsAssignableFrom, class, other)
-    }
-
-    pub fn instance_of(self, object: jobject, class: jclass) -> bool {
-        jni!(self, IsInstanceOf, object, class)
     }
 }
