@@ -5,17 +5,18 @@ use crate::classes::{self, Linking};
 use crate::gc::{gate, heap_walk, lookup};
 use crate::notify::{self, Delivery};
 use crate::records::agents::{self, Agent};
-use crate::records::class::Instances;
+use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Tag};
 use crate::sync::announcements::Replay;
 use crate::sync::{bounded_wait, tagging};
 use crate::threads::{self, Thread};
 use jni_sys::{jclass, jlong, jobject};
+use jvm::Jni;
 use jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use jvm::types::jthread;
-use jvm::{Jni, Result};
 use jvmpi_sys::*;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 jvm::callbacks! {
@@ -172,15 +173,23 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     if allocations::are_sampled() {
         return;
     }
-    let class_of_classes = match identify_all_classes(jni) {
-        Ok(id) => id,
+    // The heap walk identifies classes by their tags.
+    let classes = match classes::all_loaded(jni) {
+        Ok(classes) => classes,
         Err(error) => return log::warn!("existing objects are not announced: {error}"),
     };
+    let is_of_classes = |class: &&Arc<Class>| matches!(class.instances(), Instances::Classes);
+    let class_of_classes =
+        classes.iter().find(is_of_classes).map_or(ptr::null_mut(), |class| class.id());
     // An object that was found must not be reported as freed before it is announced.
     let _no_gc = gate::NoGc::begin();
     let _replay = Replay::begin(agent);
-    let found = find_unknown(jni, agent, thread, class_of_classes);
-    announce_found(jni, agent, thread, &found);
+    let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
+    // Objects that were found before an error are already marked as announced.
+    if let Err(error) = heap_walk::from_roots(jni, thread, jvm::get().jvmti, &mut unknown) {
+        log::warn!("existing objects are not announced: {error}");
+    }
+    announce_found(jni, agent, thread, &unknown.found);
 }
 
 /// Returns the agent if OBJECT_ALLOC would be sent to it now for every object that a dump names. If allocations are
@@ -233,14 +242,6 @@ fn take_back(jni: Jni, agent: &Agent, tag: Tag) {
     });
 }
 
-/// Tags all classes, because the heap walk identifies classes by their tags only. Returns the ID of
-/// `java.lang.Class`.
-fn identify_all_classes(jni: Jni) -> Result<jobjectID> {
-    let all = classes::all_loaded(jni)?;
-    let class_of_classes = all.iter().find(|c| matches!(c.instances(), Instances::Classes));
-    Ok(class_of_classes.map_or(ptr::null_mut(), |class| class.id()))
-}
-
 /// Finds the reachable objects that are not announced to an agent. A walk of the whole heap would show
 /// the unused parts of TLABs as dead arrays, and their tags would pass to the next objects allocated
 /// there.
@@ -267,18 +268,4 @@ impl Visitor for Unknown<'_> {
         }
         Next::Follow
     }
-}
-
-fn find_unknown(
-    jni: Jni,
-    agent: &Agent,
-    thread: &Thread,
-    class_of_classes: jobjectID,
-) -> Vec<Unannounced> {
-    let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
-    // Objects that were found before an error are already marked as announced.
-    if let Err(error) = heap_walk::from_roots(jni, thread, jvm::get().jvmti, &mut unknown) {
-        log::warn!("existing objects are not announced: {error}");
-    }
-    unknown.found
 }
