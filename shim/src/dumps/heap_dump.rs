@@ -1,7 +1,7 @@
 //! HEAP_DUMP.
 
-use super::stacks::{Stacks, SuspendedThread, stop_the_world};
 use super::walk::{Failure, Stack, Surroundings, Walk};
+use super::{Stacks, SuspendedThread, stop_the_world};
 use crate::classes::layouts::{self, Layout};
 use crate::gc::gate::NoGc;
 use crate::gc::lookup;
@@ -34,18 +34,13 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
     let Some(level) = Level::from_number(level) else { return false };
     let run = lookup::Run::begin();
     let _no_gc = NoGc::begin();
-    let mut dump = match make(jni, agent, thread, level) {
-        Ok(dump) => dump,
-        Err(reason) => {
-            super::log_failure("heap", &reason);
-            return false;
-        }
-    };
+    let made = super::or_log("heap", make(jni, agent, thread, level));
+    let Some((mut bytes, mut stacks)) = made else { return false };
     let (num_traces, traces) = match level {
         Level::Objects => (0, ptr::null_mut()),
-        _ => dump.stacks.traces(),
+        _ => stacks.traces(),
     };
-    let bytes = dump.bytes.as_mut_ptr_range();
+    let bytes = bytes.as_mut_ptr_range();
     let heap_dump = JVMPI_Event_heap_dump {
         dump_level: level as jint,
         begin: bytes.start.cast(),
@@ -57,12 +52,12 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
     notify::request(agent, thread, JVMPI_EVENT_HEAP_DUMP, heap_dump)
 }
 
-struct Dump {
-    bytes: Buffer,
-    stacks: Stacks,
-}
-
-fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, String> {
+fn make(
+    jni: Jni,
+    agent: &Agent,
+    thread: &Thread,
+    level: Level,
+) -> Result<(Buffer, Stacks), String> {
     let _replay = Replay::begin(agent);
     let mut unannounced = Vec::new();
     let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut unannounced));
@@ -81,7 +76,7 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread, level: Level) -> Result<Dump, 
     let stacks = Stacks::of(jni, agent, thread, &suspended);
     walk.number_frames(|thread, depth| stacks.number(thread, depth));
     let bytes = walk.finish(announced_classes(agent)).map_err(|failure| failure.to_string())?;
-    Ok(Dump { bytes, stacks })
+    Ok((bytes, stacks))
 }
 
 /// Returns a test for the classes that an agent can read in a dump. These are the classes announced to it. If

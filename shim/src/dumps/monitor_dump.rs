@@ -1,7 +1,7 @@
 //! MONITOR_DUMP.
 
 use super::locked::Snapshots;
-use super::stacks::{Stacks, stop_the_world};
+use super::{Stacks, stop_the_world};
 use crate::classes::{self, Linking};
 use crate::gc::gate::NoGc;
 use crate::gc::heap_walk::Stopped;
@@ -30,13 +30,8 @@ use std::collections::{HashMap, HashSet};
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
     let _run = lookup::Run::begin();
     let _no_gc = NoGc::begin();
-    let mut dump = match make(jni, agent, thread) {
-        Ok(dump) => dump,
-        Err(reason) => {
-            super::log_failure("monitor", &reason);
-            return false;
-        }
-    };
+    let made = super::or_log("monitor", make(jni, agent, thread));
+    let Some(mut dump) = made else { return false };
     let (num_traces, traces) = dump.stacks.traces();
     let bytes = dump.bytes.as_mut_ptr_range();
     let monitor_dump = JVMPI_Event_monitor_dump {
@@ -95,9 +90,9 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     })?;
 
     jni.frame(16, |jni| {
-        for Java { object, .. } in &java {
+        for (id, _) in &java {
             // The agent gets the object's ID even if the object cannot be announced.
-            if let Some(object) = lookup::object(jni, *object) {
+            if let Some(object) = lookup::object(jni, *id) {
                 let _ = announce::object(jni, agent, thread, object, Linking::Jdk);
                 jni.delete_local(object);
             }
@@ -106,16 +101,11 @@ fn make(jni: Jni, agent: &Agent, thread: &Thread) -> Result<Dump, String> {
     let stacks = Stacks::of(jni, agent, thread, &suspended);
     let statuses = stacks.threads.iter().map(|i| statuses[*i]).collect();
     let mut bytes = Buffer::new().map_err(|full| full.to_string())?;
-    let java = java.into_iter().map(|java| java.monitor);
+    let java = java.into_iter().map(|(_, monitor)| monitor);
     for monitor in java.chain(raw.iter().map(|raw| raw.monitor.clone())) {
         write_monitor(&mut bytes, &monitor).map_err(|full| full.to_string())?;
     }
     Ok(Dump { bytes, stacks, statuses, _raw: raw })
-}
-
-struct Java {
-    object: jobjectID,
-    monitor: Monitor,
 }
 
 /// Returns a thread's JVMTI state, without a suspension by the shim or by agents.
@@ -126,14 +116,15 @@ fn state(stopped: &Stopped, thread: &Thread) -> jint {
     if is_ours { state & !JVMTI_THREAD_STATE_SUSPENDED } else { state }
 }
 
-/// Returns every Java monitor that has an owner or waiting threads. The threads come with their JVMTI states.
+/// Returns every Java monitor that has an owner or waiting threads, with the ID of its object. The threads come with
+/// their JVMTI states.
 fn java_monitors(
     jni: Jni,
     current: &Thread,
     stopped: &Stopped,
     threads: &[(&Thread, jint)],
     snapshots: &Snapshots,
-) -> jvm::Result<Vec<Java>> {
+) -> jvm::Result<Vec<(jobjectID, Monitor)>> {
     let mut seen = HashSet::new();
     let mut monitors = Vec::new();
     let candidates = candidates(jni, current, stopped, threads, snapshots)?;
@@ -141,7 +132,7 @@ fn java_monitors(
         if seen.insert(id.addr())
             && let Some(monitor) = usage(jni, object, id, &candidates)?
         {
-            monitors.push(Java { object: id, monitor });
+            monitors.push((id, monitor));
         }
     }
     Ok(monitors)

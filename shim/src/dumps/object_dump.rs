@@ -36,14 +36,8 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
         let object = lookup::object(jni, id)?;
         Some(make(jni, agent, thread, object, id))
     });
-    let mut bytes = match made {
-        None => return false,
-        Some(Ok(bytes)) => bytes,
-        Some(Err(reason)) => {
-            super::log_failure("object", &reason);
-            return false;
-        }
-    };
+    let made = made.and_then(|made| super::or_log("object", made));
+    let Some(mut bytes) = made else { return false };
     let object_dump = JVMPI_Event_object_dump {
         data_len: jint::try_from(bytes.len()).unwrap_or(jint::MAX),
         data: bytes.as_mut_ptr().cast(),
