@@ -12,7 +12,7 @@
 use super::deaths::{self, due, is_gc_disabled};
 use crate::records::calls::{Step, Tracked};
 use crate::records::in_flight::Passage;
-use crate::records::thread::Thread;
+use crate::records::thread::{Thread, known_current};
 use crate::records::{phase, registry};
 use crate::sync::bounded_wait::{self, BoundedWait};
 use jvm::internals;
@@ -130,7 +130,7 @@ fn wait_until_open() -> bool {
 /// Implements `DisableGC`: counts, and returns after the end of a collection that is being delivered. A
 /// deferred one is delivered first, unless that would wait for an event of the current thread.
 pub fn disable_gc() {
-    if !registry::known_current().is_some_and(|thread| thread.in_flight.is_any()) {
+    if !known_current().is_some_and(|thread| thread.in_flight.is_any()) {
         // Otherwise agents that disable collections most of the time would prevent the delivery of a deferred one.
         let mut waiting = BoundedWait::new();
         while due().can_play_deferred() && waiting.goes_on() {

@@ -1,4 +1,4 @@
-//! The record of one thread, with the state that has no file of its own.
+//! The record of one thread, with the state that has no file of its own, and the record of the current thread.
 
 use super::agents::{Agent, MAX_AGENTS};
 use super::announced::Announced;
@@ -19,8 +19,12 @@ use jvm::lock::Lock;
 use jvm::platform::sync::atomic::{
     AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering,
 };
+use jvm::platform::sync::thread_local;
+use jvm::platform::thread_local_word;
 use jvmpi_sys::jobjectID;
+use std::cell::RefCell;
 use std::ffi::c_void;
+use std::ops::Deref;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -261,6 +265,64 @@ impl Thread {
     pub fn set_local_storage(&self, agent: &Agent, value: *mut c_void) {
         self.local_storage[agent.index].store(value, Ordering::Release);
     }
+}
+
+thread_local! {
+    /// Keeps the record of the current thread, to which [`thread_local_word`] points.
+    static OWNER: Owner = const { Owner(RefCell::new(None)) };
+}
+
+struct Owner(RefCell<Option<Arc<Thread>>>);
+
+impl Owner {
+    fn set(&self, thread: Option<Arc<Thread>>) {
+        thread_local_word::set(thread.as_ref().map_or(ptr::null(), Arc::as_ptr));
+        self.0.replace(thread);
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        thread_local_word::set(ptr::null::<Thread>());
+    }
+}
+
+/// The record of the current thread. It cannot be sent to another thread.
+pub struct Current(*const Thread);
+
+impl Current {
+    /// Wraps the record, which must be that of the current thread and owned by it.
+    pub fn of(thread: &Arc<Thread>) -> Self {
+        Self(Arc::as_ptr(thread))
+    }
+}
+
+impl Deref for Current {
+    type Target = Thread;
+
+    #[inline]
+    fn deref(&self) -> &Thread {
+        // SAFETY: `OWNER` of this thread, or the registry in its place, keeps the record until it is replaced. That
+        // happens when an ended thread is attached again. It also happens when a virtual thread is mounted or
+        // unmounted; then the registry keeps its record, until it has ended, and the carrier's.
+        unsafe { &*self.0 }
+    }
+}
+
+/// Returns the record of the current thread, if it has run code of the shim before. May be called in a signal
+/// handler: the shim signals only threads that have used this storage before, so the call does not allocate it.
+#[inline]
+pub fn known_current() -> Option<Current> {
+    let thread = thread_local_word::get::<Thread>();
+    (!thread.is_null()).then_some(Current(thread))
+}
+
+/// Makes this the record of the current thread. Returns it if the thread cannot keep it: in a destructor of a
+/// `pthread_key` the thread-local storage is gone.
+pub fn own(thread: Option<Arc<Thread>>) -> Option<Arc<Thread>> {
+    let mut thread = Some(thread);
+    let _ = OWNER.try_with(|owner| owner.set(thread.take().flatten()));
+    thread.flatten()
 }
 
 /// The state of a thread that delivers GC events, or in whose name another one does.

@@ -15,7 +15,6 @@ use super::sample_pool::{MAX_DEPTH, Pool, SLOTS as POOL_SLOTS};
 use crate::records::agents::Agent;
 use crate::records::numbered::AppendOnly;
 use crate::records::phase::{self, Phase};
-use crate::records::registry;
 use crate::threads::{self, Thread};
 use jni_sys::JNIEnv;
 use jvm::async_call_trace::{self, RawFrame};
@@ -206,7 +205,7 @@ pub unsafe fn expired(slot: usize, count: u32, context: *mut c_void) {
     }
     // The record is that of the mounted virtual thread, if these are threads of their own. A thread that has not run
     // code of the shim yet has none.
-    let thread = registry::known_current();
+    let thread = threads::known_current();
     let thread = thread.as_deref();
     let head = Head {
         env: thread.map_or(env, Thread::env),
@@ -251,7 +250,7 @@ fn java_threads() -> Vec<(i32, Arc<Thread>)> {
         let is_live = !thread.is_virtual() && !thread.has_ended() && number != 0;
         is_live.then_some((number, thread))
     };
-    registry::all().into_iter().filter_map(with_number).collect()
+    threads::all().into_iter().filter_map(with_number).collect()
 }
 
 /// Returns the kind of a native thread with this name. The kernel keeps only 15 bytes of a name.

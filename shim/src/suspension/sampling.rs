@@ -13,9 +13,8 @@
 use super::{cpu_samples, thread_state};
 use crate::records::agents::Agent;
 use crate::records::phase::{self, Phase};
-use crate::records::registry;
 use crate::sync::vm_locks;
-use crate::threads::Thread;
+use crate::threads::{self, Thread};
 use jvm::async_call_trace::{self, RawFrame};
 use jvm::platform::signal::{self, Cause};
 use jvm::thread_state::ThreadState;
@@ -56,7 +55,7 @@ unsafe fn in_handler(cause: Cause, context: *mut c_void) {
         // SAFETY: as the caller promises.
         return unsafe { cpu_samples::expired(slot, count, context) };
     }
-    let Some(thread) = registry::known_current() else { return };
+    let Some(thread) = threads::known_current() else { return };
     // A thread that has ended may be detached from the VM.
     let env = thread.vm_env();
     if !env.is_null() && !thread.has_ended() && phase::now() < Phase::Dead {

@@ -4,7 +4,7 @@
 //! also do not show their owner, which a monitor dump needs.
 
 use crate::records::numbered::AppendOnly;
-use crate::records::registry;
+use crate::records::thread;
 use jni_sys::{JNIEnv, jint};
 use jvm::lock::{Condition, Lock, Locked};
 use jvm::platform::os_thread::os_thread;
@@ -70,7 +70,7 @@ impl Default for Env {
 impl Env {
     /// Returns the ID of the current thread; NULL for a hidden thread.
     fn current() -> Self {
-        let thread = registry::known_current().filter(|thread| !thread.is_hidden());
+        let thread = thread::known_current().filter(|thread| !thread.is_hidden());
         Self(thread.map_or(ptr::null_mut(), |thread| thread.env()))
     }
 }
@@ -317,7 +317,7 @@ impl RawMonitor {
 
 /// Calls `wait`, during which the current thread has this status.
 fn has_status<R>(status: jint, wait: impl FnOnce() -> R) -> R {
-    match registry::known_current() {
+    match thread::known_current() {
         Some(thread) => thread.at_raw_monitor(status, wait),
         None => wait(),
     }

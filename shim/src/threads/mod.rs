@@ -10,10 +10,9 @@ pub mod mounting;
 pub mod objects;
 
 pub use crate::records::registry::{
-    Current, all, by_env, by_id, hidden_objects, is_current, is_hidden_object, known_current,
-    known_to,
+    all, by_env, by_id, hidden_objects, is_current, is_hidden_object, known_to,
 };
-pub use crate::records::thread::Thread;
+pub use crate::records::thread::{Current, Thread, known_current};
 pub use jvm::platform::os_thread::os_thread;
 pub use mounting::{expect_notices, mounted, numbers_are_known, unmounted};
 pub use objects::{hide, locate_environments, locate_states, os_thread_of};

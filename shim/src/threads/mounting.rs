@@ -2,8 +2,8 @@
 //! its record is that of the current thread.
 
 use super::objects::learn_object;
-use crate::records::registry::{self, Current, known_current, own, record, virtual_record};
-use crate::records::thread::Thread;
+use crate::records::registry::{self, own, record, virtual_record};
+use crate::records::thread::{Current, Thread, known_current};
 use crate::records::virtual_thread;
 use jni_sys::{jint, jobject};
 use jvm::lock::Memo;
