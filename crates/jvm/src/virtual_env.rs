@@ -180,13 +180,4 @@ mod tests {
             assert_eq!(CALLED.swap(ptr::null_mut(), Ordering::Relaxed), carrier_env);
         }
     }
-
-    #[test]
-    fn live_threads_have_different_environments() {
-        let (one, other) = (VirtualEnv::new(), VirtualEnv::new());
-        assert_ne!(one.env(), other.env());
-        let env = one.env();
-        drop(one);
-        assert_ne!(env, other.env());
-    }
 }

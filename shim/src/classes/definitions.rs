@@ -104,19 +104,6 @@ mod tests {
     }
 
     #[test]
-    fn superclass_is_defined_before_its_subclass() {
-        let mut under_way = Definitions(Vec::new());
-        assert_eq!(firsts(under_way.begin(definition("Child", 0, 900))), []);
-        assert_eq!(firsts(under_way.begin(definition("Parent", 2, 700))), []);
-        let (parent, over) = under_way.end(b"Parent");
-        assert_eq!((first(parent), firsts(over)), (Some(2), vec![]));
-        assert_eq!(firsts(under_way.begin(definition("Missing", 4, 700))), []);
-        let (child, over) = under_way.end(b"Child");
-        assert_eq!((first(child), firsts(over)), (Some(0), vec![4]));
-        assert_eq!(firsts(under_way.end(b"Child").1), []);
-    }
-
-    #[test]
     fn failed_definition_ends_when_its_frame_is_gone() {
         let mut under_way = Definitions(Vec::new());
         under_way.begin(definition("Outer", 0, 900));

@@ -154,36 +154,6 @@ mod tests {
     use std::ptr;
 
     #[test]
-    fn agent_is_found_examined_and_opened() {
-        let directory = Directory::new("agent");
-        let file = directory.library("libjvmpi_test_agent.so", AGENT);
-        let path = find("jvmpi_test_agent", &["/nowhere".into(), directory.0.clone()]).unwrap();
-        assert_eq!(path, file);
-        assert_eq!(find(&file, &[]).unwrap(), file);
-        examine(&path).unwrap();
-        assert_eq!(symbol_in(&path, c"JVM_OnLoad"), None, "examining does not load the library");
-
-        let library = open(&path, false).unwrap();
-        assert_eq!(library.path, path);
-        // SAFETY: this agent ignores its arguments.
-        let result =
-            unsafe { (library.on_load)(ptr::null_mut(), ptr::null_mut(), ptr::null_mut()) };
-        assert_eq!(result, 7);
-        let on_load = library.on_load as usize;
-        let on_unload = on_unload(&path).unwrap() as usize;
-        let address = |symbol| symbol_in(&path, symbol).map(|symbol| symbol.as_ptr() as usize);
-        assert_eq!(address(c"JVM_OnLoad"), Some(on_load));
-        assert_eq!(address(c"JVM_OnUnload"), Some(on_unload));
-        assert_eq!(address(c"JVM_OnVacation"), None);
-
-        let owner = library_of(on_load).unwrap();
-        assert_eq!(owner.path, path);
-        assert!(owner.base <= on_load && on_load - owner.base < 0x10_0000);
-        assert_eq!(library_of(on_unload), Some(owner));
-        assert_eq!(library_of(0), None);
-    }
-
-    #[test]
     fn symbols_of_dependencies_do_not_count() {
         let directory = Directory::new("needed");
         let needed = directory.library("libneeded.so", "void JVM_OnUnload(void *vm) {}\n");

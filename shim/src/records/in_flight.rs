@@ -160,33 +160,3 @@ impl CurrentObject {
         (self.id.load(Ordering::Relaxed) == id).then(|| self.object.load(Ordering::Relaxed))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_counted_and_their_reporters_remembered() {
-        let in_flight = InFlight::default();
-        in_flight.while_constructing(|| {
-            let outer = in_flight.enter();
-            assert!(outer.is_outermost() && in_flight.is_any());
-            assert!(in_flight.report() == Reporter::Constructors);
-            assert!(in_flight.enter_tracked(Step::Stay).is_none());
-            in_flight.while_tracking(|| {
-                let inner = in_flight.enter();
-                assert!(!inner.is_outermost() && in_flight.report() == Reporter::Tracker);
-            });
-            assert!(in_flight.report() == Reporter::Constructors);
-            drop(outer);
-            assert!(!in_flight.is_any());
-        });
-        assert!(in_flight.report() == Reporter::None);
-        {
-            let _tracked = in_flight.enter_tracked(Step::Stay);
-            assert!(in_flight.count() == 1 && in_flight.report() == Reporter::Tracker);
-            assert!(!in_flight.enter().is_outermost());
-        }
-        assert!(!in_flight.is_any() && in_flight.report() == Reporter::None);
-    }
-}

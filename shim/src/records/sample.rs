@@ -259,7 +259,6 @@ impl Drop for Trace {
 mod tests {
     use super::*;
     use crate::records::agents;
-    use std::ptr;
 
     /// Answers the request like the handler, with a trace that could not be walked.
     fn answer(sample: &Sample, word: u64) -> bool {
@@ -303,13 +302,5 @@ mod tests {
         assert!(sample.is_for(one) && !sample.is_for(other) && sample.is_shown());
         sample.request(other, 0);
         assert!(sample.is_for(other) && !sample.is_shown());
-    }
-
-    #[test]
-    fn signal_that_nobody_requested_takes_no_trace() {
-        let sample = Sample::default();
-        // SAFETY: neither pointer is used unless a trace is requested.
-        unsafe { sample.take(ptr::null_mut(), ptr::null_mut(), || 0) };
-        assert_eq!(sample.word.load(Ordering::SeqCst), IDLE);
     }
 }

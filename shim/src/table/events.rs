@@ -144,16 +144,3 @@ pub fn profiler_exit(_: &Agent, exit_code: jint) {
     // This calls the C library's exit, which flushes stdio.
     std::process::exit(exit_code)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_events_that_can_be_requested_are_served() {
-        for event_type in -1..=JVMPI_MAX_EVENT_TYPE_VAL + 1 {
-            let can_be = EventType::of(event_type).is_some_and(|event| event.requested);
-            assert_eq!(served_by(event_type).is_some(), can_be, "{event_type}");
-        }
-    }
-}
