@@ -1,6 +1,6 @@
 //! Classes and their fields.
 
-use super::{Allocated, Jvmti, Result, jvmti, written};
+use super::{Jvmti, Result, functions, jvmti, written};
 use jni_sys::{jclass, jfieldID, jint, jmethodID, jobject};
 use jvmpi_jvmti_sys::jvmtiClassDefinition;
 use std::ffi::CString;
@@ -12,16 +12,23 @@ pub struct Field {
     pub signature: CString,
 }
 
-impl Jvmti {
+functions! {
     /// Returns all loaded classes as local references.
-    pub fn loaded_classes(self) -> Result<Allocated<jclass>> {
-        self.allocated(|count, classes| jvmti!(self, GetLoadedClasses, count, classes))
-    }
+    pub fn loaded_classes() -> Array<jclass> = GetLoadedClasses();
+    pub fn class_status(class: jclass) -> Value<jint> = GetClassStatus(class);
+    /// Returns the class loader as a local reference; NULL for the bootstrap loader.
+    pub fn class_loader(class: jclass) -> Value<jobject> = GetClassLoader(class);
+    /// Returns the direct interfaces of the class as local references.
+    pub fn interfaces(class: jclass) -> Array<jclass> = GetImplementedInterfaces(class);
+    pub fn class_methods(class: jclass) -> Array<jmethodID> = GetClassMethods(class);
+    /// Returns the fields that the class declares, in the order of the class file.
+    pub fn class_fields(class: jclass) -> Array<jfieldID> = GetClassFields(class);
+    /// Calls the class file hook for loaded classes and installs the result.
+    pub fn retransform(classes: &[jclass]) -> Action
+        = RetransformClasses(classes.len() as jint, classes.as_ptr());
+}
 
-    pub fn class_status(self, class: jclass) -> Result<jint> {
-        written(0, |status| jvmti!(self, GetClassStatus, class, status))
-    }
-
+impl Jvmti {
     /// Returns the descriptor of the class, for example `Ljava/lang/Object;` or `[I`.
     pub fn class_signature(self, class: jclass) -> Result<CString> {
         let mut signature = ptr::null_mut();
@@ -29,29 +36,10 @@ impl Jvmti {
         Ok(self.string(signature))
     }
 
-    /// Returns the class loader as a local reference; NULL for the bootstrap loader.
-    pub fn class_loader(self, class: jclass) -> Result<jobject> {
-        written(ptr::null_mut(), |loader| jvmti!(self, GetClassLoader, class, loader))
-    }
-
     /// Returns the `SourceFile` attribute, if the class has one.
     pub fn source_file(self, class: jclass) -> Option<CString> {
-        let name = written(ptr::null_mut(), |name| jvmti!(self, GetSourceFileName, class, name));
+        let name = written(|name| jvmti!(self, GetSourceFileName, class, name));
         name.ok().map(|name| self.string(name))
-    }
-
-    /// Returns the direct interfaces of the class as local references.
-    pub fn interfaces(self, class: jclass) -> Result<Allocated<jclass>> {
-        self.allocated(|count, all| jvmti!(self, GetImplementedInterfaces, class, count, all))
-    }
-
-    pub fn class_methods(self, class: jclass) -> Result<Allocated<jmethodID>> {
-        self.allocated(|count, methods| jvmti!(self, GetClassMethods, class, count, methods))
-    }
-
-    /// Returns the fields that the class declares, in the order of the class file.
-    pub fn class_fields(self, class: jclass) -> Result<Allocated<jfieldID>> {
-        self.allocated(|count, fields| jvmti!(self, GetClassFields, class, count, fields))
     }
 
     pub fn field(self, class: jclass, field: jfieldID) -> Result<Field> {
@@ -63,18 +51,14 @@ impl Jvmti {
     /// Returns true if the field is static (JVMS 4.5).
     pub fn is_static(self, class: jclass, field: jfieldID) -> Result<bool> {
         const ACC_STATIC: jint = 0x0008;
-        let modifiers = written(0, |flags| jvmti!(self, GetFieldModifiers, class, field, flags))?;
+        let modifiers: jint =
+            written(|flags| jvmti!(self, GetFieldModifiers, class, field, flags))?;
         Ok(modifiers & ACC_STATIC != 0)
     }
 
     /// Returns true if the class can be retransformed.
     pub fn is_modifiable(self, class: jclass) -> bool {
-        written(false, |modifiable| jvmti!(self, IsModifiableClass, class, modifiable)) == Ok(true)
-    }
-
-    /// Calls the class file hook for loaded classes and installs the result.
-    pub fn retransform(self, classes: &[jclass]) -> Result<()> {
-        jvmti!(self, RetransformClasses, classes.len() as jint, classes.as_ptr())
+        written(|modifiable| jvmti!(self, IsModifiableClass, class, modifiable)) == Ok(true)
     }
 
     /// Installs class files for loaded classes.

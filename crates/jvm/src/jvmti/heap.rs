@@ -1,6 +1,6 @@
 //! Walks through the heap, and the tags of objects.
 
-use super::{Jvmti, Result, jvmti, written};
+use super::{Jvmti, Result, functions, jvmti};
 use crate::boundary::guard;
 use jni_sys::{jint, jlong, jobject, jvalue};
 use jvmpi_jvmti_sys::*;
@@ -278,6 +278,18 @@ unsafe extern "system" fn visit_object(
     })
 }
 
+functions! {
+    /// Returns the tag of an object; 0 if it has none.
+    pub fn tag(object: jobject) -> Value<jlong> = GetTag(object);
+    pub fn set_tag(object: jobject, tag: jlong) -> Action = SetTag(object, tag);
+    /// Sets the number of allocated bytes between two samples. With 0, every allocation is reported.
+    pub fn set_heap_sampling_interval(interval: jint) -> Action = SetHeapSamplingInterval(interval);
+    /// Returns the size of an object in bytes, including its header.
+    pub fn object_size(object: jobject) -> Value<jlong> = GetObjectSize(object);
+    /// Runs a garbage collection and waits for its end.
+    pub fn force_garbage_collection() -> Action = ForceGarbageCollection();
+}
+
 impl Jvmti {
     /// Walks everything that can be reached from the GC roots.
     ///
@@ -307,24 +319,10 @@ impl Jvmti {
         jvmti!(self, FollowReferences, 0, ptr::null_mut(), from, &callbacks, visitor)
     }
 
-    /// Returns the tag of an object; 0 if it has none.
-    pub fn tag(self, object: jobject) -> Result<jlong> {
-        written(0, |tag| jvmti!(self, GetTag, object, tag))
-    }
-
-    pub fn set_tag(self, object: jobject, tag: jlong) -> Result<()> {
-        jvmti!(self, SetTag, object, tag)
-    }
-
     /// Returns an object with one of these tags as a local reference. Takes time proportional to the number of tags
     /// in use.
     pub fn tagged(self, tags: &[jlong]) -> Option<jobject> {
         self.all_tagged(tags).ok()?.first().map(|(object, _)| *object)
-    }
-
-    /// Sets the number of allocated bytes between two samples. With 0, every allocation is reported.
-    pub fn set_heap_sampling_interval(self, interval: jint) -> Result<()> {
-        jvmti!(self, SetHeapSamplingInterval, interval)
     }
 
     /// Calls `visit` for every object in the heap, including dead ones, at a safepoint. `visit` gets the tag of the
@@ -342,16 +340,6 @@ impl Jvmti {
         };
         let data: *mut c_void = ptr::from_mut(&mut visit).cast();
         jvmti!(self, IterateThroughHeap, filter, ptr::null_mut(), &callbacks, data)
-    }
-
-    /// Returns the size of an object in bytes, including its header.
-    pub fn object_size(self, object: jobject) -> Result<jlong> {
-        written(0, |size| jvmti!(self, GetObjectSize, object, size))
-    }
-
-    /// Runs a garbage collection and waits for its end.
-    pub fn force_garbage_collection(self) -> Result<()> {
-        jvmti!(self, ForceGarbageCollection)
     }
 
     /// Returns the objects with these tags as local references, each with its tag. Takes time proportional to the

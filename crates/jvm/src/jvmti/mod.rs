@@ -12,7 +12,7 @@ use crate::lock::assert_none_held;
 use jni_sys::{jint, jlong};
 use jvmpi_jvmti_sys::*;
 use std::ffi::{CStr, CString, c_char};
-use std::mem::size_of;
+use std::mem::{MaybeUninit, size_of};
 use std::ops::Deref;
 use std::{fmt, ptr, slice};
 
@@ -82,11 +82,46 @@ macro_rules! jvmti {
 
 pub(super) use jvmti;
 
-/// Returns what a call writes over the initial value.
-fn written<T>(mut value: T, call: impl FnOnce(&mut T) -> Result<()>) -> Result<T> {
-    call(&mut value)?;
-    Ok(value)
+/// Returns what a call writes to the place that it gets.
+fn written<T: Copy>(call: impl FnOnce(*mut T) -> Result<()>) -> Result<T> {
+    let mut value = MaybeUninit::zeroed();
+    call(value.as_mut_ptr())?;
+    // SAFETY: JVMTI has written the value: a number, a pointer or a structure of these, whose bytes may also be zero.
+    Ok(unsafe { value.assume_init() })
 }
+
+/// The results of [`functions`].
+type Action = Result<()>;
+type Value<T> = Result<T>;
+type Array<T> = Result<Allocated<T>>;
+
+/// Defines methods of [`Jvmti`] that only call a function of the JVMTI function table. Its last arguments are places
+/// for the result, if it has one.
+macro_rules! functions {
+    ($(
+        $(#[$doc:meta])*
+        $visible:vis fn $name:ident($($argument:ident: $type:ty),*) -> $kind:ident $(<$result:ty>)?
+            = $slot:ident($($passed:expr),*);
+    )*) => {
+        impl Jvmti {$(
+            $(#[$doc])*
+            $visible fn $name(self $(, $argument: $type)*) -> $crate::jvmti::$kind $(<$result>)? {
+                functions!(@ $kind, self, $slot $(, $passed)*)
+            }
+        )*}
+    };
+    (@ Action, $jvmti:ident, $slot:ident $(, $passed:expr)*) => {
+        jvmti!($jvmti, $slot $(, $passed)*)
+    };
+    (@ Value, $jvmti:ident, $slot:ident $(, $passed:expr)*) => {
+        $crate::jvmti::written(|value| jvmti!($jvmti, $slot $(, $passed)*, value))
+    };
+    (@ Array, $jvmti:ident, $slot:ident $(, $passed:expr)*) => {
+        $jvmti.allocated(|count, array| jvmti!($jvmti, $slot $(, $passed)*, count, array))
+    };
+}
+
+use functions;
 
 /// An array or a string that JVMTI allocated; deallocated when dropped.
 pub struct Allocated<T> {
@@ -120,6 +155,17 @@ impl<T> Drop for Allocated<T> {
     }
 }
 
+functions! {
+    pub(crate) fn potential_capabilities() -> Value<jvmtiCapabilities> = GetPotentialCapabilities();
+    pub(crate) fn add_capabilities(capabilities: &jvmtiCapabilities) -> Action
+        = AddCapabilities(capabilities);
+    pub(crate) fn relinquish_capabilities(capabilities: &jvmtiCapabilities) -> Action
+        = RelinquishCapabilities(capabilities);
+    /// Sends the events of this type for everything that already exists, on this thread.
+    pub fn generate_events(event: jvmtiEvent) -> Action = GenerateEvents(event);
+    pub fn phase() -> Value<jvmtiPhase> = GetPhase();
+}
+
 impl Jvmti {
     /// # Safety
     /// `env` is a JVMTI environment that is never disposed of.
@@ -139,7 +185,7 @@ impl Jvmti {
     // Memory
 
     fn allocate(self, size: usize) -> Result<*mut u8> {
-        written(ptr::null_mut(), |memory| jvmti!(self, Allocate, size as jlong, memory))
+        written(|memory| jvmti!(self, Allocate, size as jlong, memory))
     }
 
     /// Copies bytes to memory that JVMTI can take ownership of. Returns its address and length.
@@ -184,18 +230,6 @@ impl Jvmti {
 
     // Capabilities, events, phase
 
-    pub(crate) fn potential_capabilities(self) -> Result<jvmtiCapabilities> {
-        written(jvmtiCapabilities::default(), |all| jvmti!(self, GetPotentialCapabilities, all))
-    }
-
-    pub(crate) fn add_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
-        jvmti!(self, AddCapabilities, capabilities)
-    }
-
-    pub(crate) fn relinquish_capabilities(self, capabilities: &jvmtiCapabilities) -> Result<()> {
-        jvmti!(self, RelinquishCapabilities, capabilities)
-    }
-
     pub fn set_callbacks(self, callbacks: &jvmtiEventCallbacks) -> Result<()> {
         let size = size_of::<jvmtiEventCallbacks>() as jint;
         jvmti!(self, SetEventCallbacks, callbacks, size)
@@ -214,19 +248,10 @@ impl Jvmti {
         }
     }
 
-    /// Sends the events of this type for everything that already exists, on this thread.
-    pub fn generate_events(self, event: jvmtiEvent) -> Result<()> {
-        jvmti!(self, GenerateEvents, event)
-    }
-
-    pub fn phase(self) -> Result<jvmtiPhase> {
-        written(0, |phase| jvmti!(self, GetPhase, phase))
-    }
-
     /// Returns a system property of the VM, if it is set.
     pub fn system_property(self, name: &CStr) -> Option<CString> {
-        let get = |value: &mut _| jvmti!(self, GetSystemProperty, name.as_ptr(), value);
-        written(ptr::null_mut(), get).ok().map(|value| self.string(value))
+        let get = |value: *mut _| jvmti!(self, GetSystemProperty, name.as_ptr(), value);
+        written(get).ok().map(|value| self.string(value))
     }
 
     /// Returns the Java version, for example 17; 0 if the VM does not report it.

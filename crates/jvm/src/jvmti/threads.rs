@@ -1,11 +1,10 @@
 //! Threads and their groups.
 
-use super::{Allocated, Error, Jvmti, Result, jvmti, written};
+use super::{Error, Jvmti, Result, functions, jvmti};
 use jni_sys::{JNIEnv, jint, jlong, jobject};
 use jvmpi_jvmti_sys::*;
 use std::ffi::{CString, c_void};
 use std::mem::MaybeUninit;
-use std::ptr;
 
 /// The result of `GetThreadInfo`, with local references.
 pub struct ThreadInfo {
@@ -21,6 +20,25 @@ pub struct GroupInfo {
     pub name: CString,
     /// The parent group; NULL for a top-level group.
     pub parent: jobject,
+}
+
+functions! {
+    /// Returns all live platform threads as local references.
+    pub fn all_threads() -> Array<jthread> = GetAllThreads();
+    /// Returns the current thread as a local reference; NULL while it is being attached.
+    pub fn current_thread() -> Value<jthread> = GetCurrentThread();
+    /// Returns the thread groups without a parent as local references.
+    pub(crate) fn top_thread_groups() -> Array<jobject> = GetTopThreadGroups();
+    pub fn thread_state(thread: jthread) -> Value<jint> = GetThreadState(thread);
+    pub fn suspend(thread: jthread) -> Action = SuspendThread(thread);
+    pub fn resume(thread: jthread) -> Action = ResumeThread(thread);
+    /// Suspends all virtual threads except these. JDK 21 and later.
+    pub fn suspend_all_virtual(except: &[jthread]) -> Action
+        = SuspendAllVirtualThreads(except.len() as jint, except.as_ptr());
+    /// Resumes all virtual threads except these. JDK 21 and later.
+    pub fn resume_all_virtual(except: &[jthread]) -> Action
+        = ResumeAllVirtualThreads(except.len() as jint, except.as_ptr());
+    pub fn thread_cpu_time(thread: jthread) -> Value<jlong> = GetThreadCpuTime(thread);
 }
 
 impl Jvmti {
@@ -61,43 +79,16 @@ impl Jvmti {
         }
     }
 
-    /// Returns all live platform threads as local references.
-    pub fn all_threads(self) -> Result<Allocated<jthread>> {
-        self.allocated(|count, threads| jvmti!(self, GetAllThreads, count, threads))
-    }
-
-    /// Returns the current thread as a local reference; NULL while it is being attached.
-    pub fn current_thread(self) -> Result<jthread> {
-        written(ptr::null_mut(), |thread| jvmti!(self, GetCurrentThread, thread))
-    }
-
     pub fn thread_info(self, thread: jthread) -> Result<ThreadInfo> {
         let mut info = jvmtiThreadInfo::default();
         jvmti!(self, GetThreadInfo, thread, &mut info)?;
         Ok(ThreadInfo { name: self.string(info.name), group: info.thread_group })
     }
 
-    /// Returns the thread groups without a parent as local references.
-    pub(crate) fn top_thread_groups(self) -> Result<Allocated<jobject>> {
-        self.allocated(|count, groups| jvmti!(self, GetTopThreadGroups, count, groups))
-    }
-
     pub fn group_info(self, group: jobject) -> Result<GroupInfo> {
         let mut info = jvmtiThreadGroupInfo::default();
         jvmti!(self, GetThreadGroupInfo, group, &mut info)?;
         Ok(GroupInfo { name: self.string(info.name), parent: info.parent })
-    }
-
-    pub fn thread_state(self, thread: jthread) -> Result<jint> {
-        written(0, |state| jvmti!(self, GetThreadState, thread, state))
-    }
-
-    pub fn suspend(self, thread: jthread) -> Result<()> {
-        jvmti!(self, SuspendThread, thread)
-    }
-
-    pub fn resume(self, thread: jthread) -> Result<()> {
-        jvmti!(self, ResumeThread, thread)
     }
 
     /// Suspends threads. Returns a result for each.
@@ -114,20 +105,6 @@ impl Jvmti {
         let (count, results_at) = (threads.len() as jint, results.as_mut_ptr());
         jvmti!(self, ResumeThreadList, count, threads.as_ptr(), results_at)?;
         Ok(results.into_iter().map(Error::check).collect())
-    }
-
-    /// Suspends all virtual threads except these. JDK 21 and later.
-    pub fn suspend_all_virtual(self, except: &[jthread]) -> Result<()> {
-        jvmti!(self, SuspendAllVirtualThreads, except.len() as jint, except.as_ptr())
-    }
-
-    /// Resumes all virtual threads except these. JDK 21 and later.
-    pub fn resume_all_virtual(self, except: &[jthread]) -> Result<()> {
-        jvmti!(self, ResumeAllVirtualThreads, except.len() as jint, except.as_ptr())
-    }
-
-    pub fn thread_cpu_time(self, thread: jthread) -> Result<jlong> {
-        written(0, |nanos| jvmti!(self, GetThreadCpuTime, thread, nanos))
     }
 
     /// Starts a daemon thread that calls `start` with `argument`.
