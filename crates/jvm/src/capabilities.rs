@@ -56,15 +56,18 @@ pub fn take(reader_env: Jvmti, jvmti: Jvmti, lookup_env: Jvmti, class_env: Jvmti
 
 /// Adds `can_support_virtual_threads`, without which JVMTI reports nothing about virtual threads.
 pub fn take_virtual_threads(jvmti: Jvmti) -> Result<()> {
-    let mut virtual_threads = jvmtiCapabilities::default();
-    virtual_threads.set_can_support_virtual_threads(1);
-    jvmti.add_capabilities(&virtual_threads)
+    jvmti.add_capabilities(&only(jvmtiCapabilities::set_can_support_virtual_threads))
+}
+
+/// Returns one capability, whose setter this is.
+fn only(set: fn(&mut jvmtiCapabilities, u32)) -> jvmtiCapabilities {
+    let mut capabilities = jvmtiCapabilities::default();
+    set(&mut capabilities, 1);
+    capabilities
 }
 
 fn sampled_allocations() -> jvmtiCapabilities {
-    let mut sampled = jvmtiCapabilities::default();
-    sampled.set_can_generate_sampled_object_alloc_events(1);
-    sampled
+    only(jvmtiCapabilities::set_can_generate_sampled_object_alloc_events)
 }
 
 /// Adds `can_generate_sampled_object_alloc_events`, which only one agent can have. It may be added and removed
@@ -79,9 +82,7 @@ pub fn give_back_sampled_allocations(jvmti: Jvmti) -> Result<()> {
 }
 
 fn suspension() -> jvmtiCapabilities {
-    let mut suspension = jvmtiCapabilities::default();
-    suspension.set_can_suspend(1);
-    suspension
+    only(jvmtiCapabilities::set_can_suspend)
 }
 
 /// True once `can_suspend` is kept: threads stay suspended for a while, and could not be resumed without it.

@@ -50,3 +50,17 @@ fn only_live_threads_have_clocks() {
         thread::yield_now();
     }
 }
+
+#[test]
+fn clocks_of_a_thread_and_of_the_process_advance_with_work_only() {
+    let (before, process) = (cpu_clock::current(), cpu_clock::of_process().unwrap());
+    let began = Instant::now();
+    while cpu_clock::current() - before < 40_000_000 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{before} {}", cpu_clock::current());
+    }
+    assert!(cpu_clock::of_process().unwrap() > process);
+    let after = cpu_clock::of(os_thread::ask()).unwrap();
+    assert!(after > before);
+    thread::sleep(Duration::from_millis(50));
+    assert!(cpu_clock::current() - after < 30_000_000, "sleeping is not work");
+}

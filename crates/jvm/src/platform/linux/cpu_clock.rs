@@ -33,19 +33,3 @@ fn read(clock: clockid_t) -> Option<i64> {
 fn nanos(time: &timespec) -> i64 {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_nanos() as i64
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::platform::os_thread::ask;
-
-    #[test]
-    fn both_clocks_of_a_thread_agree_and_advance_only_with_its_work() {
-        let me = ask();
-        let (before, between, after) = (current(), of(me).unwrap(), current());
-        assert!(before < between && between < after, "{before} {between} {after}");
-
-        std::thread::sleep(Duration::from_millis(20));
-        assert!(current() - after < 10_000_000, "sleeping is not work");
-    }
-}
