@@ -16,6 +16,7 @@ use jvm::lock::Lock;
 use jvm::{Error, Result};
 use jvmpi_settings::{Arenas, Ids};
 use jvmpi_sys::jobjectID;
+use std::ops::Range;
 use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -162,14 +163,8 @@ fn end() -> i64 {
     if cfg!(debug_assertions) { FEW.unwrap_or(END) } else { END }
 }
 
-/// IDs that follow each other in steps of 16.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Run {
-    /// The first ID.
-    first: i64,
-    /// The number of IDs.
-    count: i64,
-}
+/// IDs that follow each other, divided by [`STEP`].
+type Run = Range<i64>;
 
 static LAST: AtomicI64 = AtomicI64::new(0);
 
@@ -183,7 +178,8 @@ fn take_new(most: i64) -> Option<Run> {
     let count = |last: i64| most.min((end() - last) / STEP - 1);
     let after = |last: i64| Some(last + count(last) * STEP).filter(|after| *after > last);
     let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, after).ok()?;
-    Some(Run { first: last + STEP, count: count(last) })
+    let first = last / STEP + 1;
+    Some(first..first + count(last))
 }
 
 /// The number of IDs that were taken for a second time.
@@ -194,12 +190,9 @@ static TAKEN_AGAIN: AtomicI64 = AtomicI64::new(0);
 /// # Errors
 /// If no IDs are left. The first time, a warning is logged.
 fn take(most: i64) -> Result<Run> {
-    let again = |run: Run| {
-        TAKEN_AGAIN.fetch_add(run.count, Ordering::Relaxed);
-        run
-    };
-    let free = || take_free(last(), most).map(again);
-    let scarce = || take_scarce(most).map(again);
+    let again = |run: &Run| _ = TAKEN_AGAIN.fetch_add(run.end - run.start, Ordering::Relaxed);
+    let free = || take_free(last(), most).inspect(again);
+    let scarce = || take_scarce(most).inspect(again);
     free().or_else(|| take_new(most)).or_else(scarce).ok_or_else(|| {
         static IS_LOGGED: AtomicBool = AtomicBool::new(false);
         if !IS_LOGGED.swap(true, Ordering::Relaxed) {
@@ -218,7 +211,7 @@ fn take(most: i64) -> Result<Run> {
 /// # Errors
 /// If no IDs are left.
 pub fn fresh() -> Result<Tag> {
-    take(1).map(|run| Tag::of(run.first))
+    take(1).map(|run| Tag::of(run.start * STEP))
 }
 
 /// IDs of one thread, taken in batches so that threads seldom contend for them.
@@ -242,8 +235,8 @@ impl Supply {
         if is_used_up || next <= EARLIER.load(Ordering::Relaxed) {
             self.abandon();
             let run = take(BATCH)?;
-            next = run.first;
-            self.end.store(next + run.count * STEP, Ordering::Relaxed);
+            next = run.start * STEP;
+            self.end.store(run.end * STEP, Ordering::Relaxed);
         }
         self.next.store(next + STEP, Ordering::Relaxed);
         Ok(Tag::of(next))
@@ -259,11 +252,13 @@ impl Supply {
 
     /// Stops counting the remaining IDs as live, and makes them available to other threads.
     fn abandon(&self) {
-        let (first, end) =
-            (self.next.swap(0, Ordering::Relaxed), self.end.swap(0, Ordering::Relaxed));
-        let count = (end - first) / STEP;
-        DIED.fetch_add(count, Ordering::Relaxed);
-        are_unused(Run { first, count });
+        let take = |place: &AtomicI64| place.swap(0, Ordering::Relaxed) / STEP;
+        let unused = take(&self.next)..take(&self.end);
+        DIED.fetch_add(unused.end - unused.start, Ordering::Relaxed);
+        // With survivors that get new IDs, no ID is reused.
+        if jvmpi_settings::get().arenas != Arenas::Copying {
+            free(unused);
+        }
     }
 }
 
@@ -348,29 +343,22 @@ fn take_scarce(most: i64) -> Option<Run> {
     let mut free = FREE.lock();
     let run = free.take_some(most as usize);
     IS_ANY_FREE.store(run.is_some(), Ordering::Relaxed);
-    run.map(|run| Run { first: run.start as i64 * STEP, count: run.len() as i64 })
+    run.map(|run| run.start as i64..run.end as i64)
 }
 
 /// Frees the ID of a dead object. All agents must have got its OBJECT_FREE.
 pub fn is_dead(tag: Tag) {
     if setting() != Ids::Unique && tag != Tag::OWN {
-        free(Run { first: tag.id().addr() as i64, count: 1 });
-    }
-}
-
-/// Frees IDs that no object has got.
-fn are_unused(ids: Run) {
-    if jvmpi_settings::get().arenas != Arenas::Copying {
-        free(ids);
+        let number = tag.id().addr() as i64 / STEP;
+        free(number..number + 1);
     }
 }
 
 /// Frees these IDs. IDs above the limit are never reused.
 fn free(ids: Run) {
-    let first = ids.first / STEP;
-    let end = (first + ids.count).min(limit() / STEP);
-    if first < end {
-        FREE.lock().put(first as usize..end as usize);
+    let end = ids.end.min(limit() / STEP);
+    if ids.start < end {
+        FREE.lock().put(ids.start as usize..end as usize);
         IS_ANY_FREE.store(true, Ordering::Relaxed);
     }
 }
