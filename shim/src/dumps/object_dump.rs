@@ -15,7 +15,7 @@ use crate::threads::{self, Thread};
 use crate::translate::announce::{self, ClassFor};
 use crate::translate::objects;
 use jni_sys::{jclass, jint, jlong, jobject};
-use jvm::heap::{Edge, Next, Object, Primitive, Referrer, Visitor};
+use jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use jvm::types::{
     JVMTI_CLASS_STATUS_ARRAY, JVMTI_CLASS_STATUS_PRIMITIVE, JVMTI_ERROR_INTERNAL,
     JVMTI_ERROR_OUT_OF_MEMORY,
@@ -74,7 +74,9 @@ fn make(
     }
     let status = jvm::get().jvmti.class_status(object)?;
     if status & JVMTI_CLASS_STATUS_PRIMITIVE as jint != 0 {
-        return Ok(mirror(id.addr(), class.id().addr(), &layout)?);
+        // It represents no class in the dump, which also leaves out its values.
+        let meta = class.id().addr();
+        return Ok(reader.instance(ptr::null_mut(), id.addr(), meta, &layout.instances)?);
     }
     let class = classes::of(jni, object)?;
     let (class, layout) = layouts::readable(jni, class, object)?;
@@ -200,6 +202,7 @@ impl<F: FnMut(jobject) -> jvm::Result<Id>> Reader<F> {
         }
     }
 
+    /// A NULL object has no values.
     fn instance(
         &mut self,
         object: jobject,
@@ -210,7 +213,7 @@ impl<F: FnMut(jobject) -> jvm::Result<Id>> Reader<F> {
         let length = fields.length(Level::Values);
         let mut writer = writer(length)?;
         let place = writer.instance(id, class, length as u32).map_err(out_of_memory)?;
-        for (field, of_type, offset) in fields.iter() {
+        for (field, of_type, offset) in fields.iter().filter(|_| !object.is_null()) {
             writer.set(place, offset, self.field(Holder::Object(object), field, of_type)?);
         }
         Ok(writer.finish())
@@ -276,7 +279,10 @@ impl<F: FnMut(jobject) -> jvm::Result<Id>> Reader<F> {
                 let value = self.name_once(self.jni.reference_field(holder, field))?;
                 Ok(Value::Reference(value))
             }
-            _ => primitive(self.jni.primitive_field(holder, field, of_type.descriptor())),
+            _ => {
+                let value = self.jni.primitive_field(holder, field, of_type.descriptor());
+                value.map(value_of).ok_or(Error(JVMTI_ERROR_INTERNAL))
+            }
         }
     }
 
@@ -291,23 +297,10 @@ impl<F: FnMut(jobject) -> jvm::Result<Id>> Reader<F> {
     }
 }
 
-/// Returns the record of a Class object that represents no class in the dump. Its field values are
-/// left out, like those of such objects in a heap dump.
-fn mirror(id: Id, meta: Id, layout: &Layout) -> jvm::Result<Buffer> {
-    let length = layout.instances.length(Level::Values);
-    let mut writer = writer(length)?;
-    writer.instance(id, meta, length as u32).map_err(out_of_memory)?;
-    Ok(writer.finish())
-}
-
 /// Returns a writer for the record of an object with this many bytes of values.
 fn writer(values: usize) -> jvm::Result<HeapWriter> {
     let buffer = Buffer::with_capacity(HeapWriter::HEAD + values).map_err(out_of_memory)?;
     Ok(HeapWriter::new(buffer, Level::Values))
-}
-
-fn primitive(value: Option<Primitive>) -> jvm::Result<Value> {
-    value.map(value_of).ok_or(Error(JVMTI_ERROR_INTERNAL))
 }
 
 /// Returns the bytes of the numbers in memory order.
