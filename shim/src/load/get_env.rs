@@ -14,6 +14,7 @@ use jvmpi_sys::{JVMPI_CPU_SAMPLING_1, JVMPI_VERSION_1, JVMPI_VERSION_1_1, JVMPI_
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 /// An agent whose JVM_OnLoad will call `GetEnv`.
 struct Expected {
@@ -42,10 +43,10 @@ thread_local! {
 /// Runs `call`, the call of the agent's JVM_OnLoad.
 pub fn while_beginning<R>(agent: &'static Agent, call: impl FnOnce() -> R) -> R {
     BEGINNING.set(Some(agent));
-    agent.set_beginning(true);
+    agent.beginning.store(true, Ordering::Relaxed);
     let _after = OnDrop(|| {
         BEGINNING.set(None);
-        agent.set_beginning(false);
+        agent.beginning.store(false, Ordering::Relaxed);
     });
     call()
 }
@@ -147,7 +148,7 @@ pub fn interface_for(version: jint, caller: *const c_void) -> Result<*mut c_void
         log::error!("{message}");
         JNI_ERR
     })?;
-    agent.note_that_it_asked();
+    agent.asked.store(true, Ordering::Relaxed);
     if version == JVMPI_CPU_SAMPLING_1 {
         return Ok(table::cpu_samples::of(agent).cast_mut().cast());
     }

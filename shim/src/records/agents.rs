@@ -29,17 +29,17 @@ pub struct Agent {
     /// The event types that it has enabled at any time.
     ever_enabled: AtomicU64,
     /// True if it has asked for the interface.
-    asked: AtomicBool,
-    /// True while its JVM_OnLoad runs.
-    beginning: AtomicBool,
+    pub asked: AtomicBool,
+    /// True while its JVM_OnLoad runs, called by the shim.
+    pub beginning: AtomicBool,
     /// True if each entry that it gets now has an exit that it gets.
     gets_exits: AtomicBool,
     library: OnceLock<Library>,
 }
 
-/// A set of agents.
+/// A set of agents: one bit for each number of an agent.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct AgentSet(u8);
+pub struct AgentSet(pub u8);
 
 impl AgentSet {
     pub fn includes(self, agent: &Agent) -> bool {
@@ -53,16 +53,6 @@ impl AgentSet {
     /// Returns the set of all agents that can be loaded.
     pub fn of_all() -> Self {
         Self(u8::MAX)
-    }
-
-    /// Returns the set as one bit for each number of an agent.
-    pub fn bits(self) -> u8 {
-        self.0
-    }
-
-    /// Returns the set with these [`bits`](Self::bits).
-    pub fn from_bits(bits: u8) -> Self {
-        Self(bits)
     }
 
     pub fn add(&mut self, agent: &Agent) {
@@ -213,21 +203,6 @@ impl Agent {
         unsafe { self.handler().read_volatile() }
     }
 
-    /// Records that the agent has got the interface.
-    pub fn note_that_it_asked(&self) {
-        self.asked.store(true, Ordering::Relaxed);
-    }
-
-    /// Records that the shim calls the agent's JVM_OnLoad, or that the call has ended.
-    pub fn set_beginning(&self, beginning: bool) {
-        self.beginning.store(beginning, Ordering::Relaxed);
-    }
-
-    /// Returns true while the agent's JVM_OnLoad runs, called by the shim.
-    pub fn is_beginning(&self) -> bool {
-        self.beginning.load(Ordering::Relaxed)
-    }
-
     pub fn path(&self) -> &Path {
         self.library.get().map_or(Path::new(""), |library| &library.path)
     }
@@ -273,6 +248,12 @@ pub fn all_wanting(event_type: jint) -> AgentSet {
     set
 }
 
+/// Returns the agent for which this is true if it is the only one.
+fn only(is_one: impl Fn(&Agent) -> bool) -> Option<&'static Agent> {
+    let mut those = all().iter().filter(|agent| is_one(agent));
+    those.next().filter(|_| those.next().is_none())
+}
+
 /// An event of rewritten code that perhaps only one agent has enabled.
 #[derive(Clone, Copy)]
 pub enum OnlyListener {
@@ -291,10 +272,6 @@ impl OnlyListener {
 
     /// Returns the agent if exactly one has enabled the event.
     pub fn agent(self) -> Option<&'static Agent> {
-        let only = |listens: fn(&Agent) -> bool| {
-            let mut listening = all().iter().filter(|agent| listens(agent));
-            listening.next().filter(|_| listening.next().is_none())
-        };
         let wants_entry2 = |agent: &&Agent| agent.wants(JVMPI_EVENT_METHOD_ENTRY2);
         match self {
             Self::Entry => only(Agent::hears_of_entries).filter(|agent| !wants_entry2(agent)),
@@ -319,12 +296,9 @@ pub fn in_library(base: usize) -> Option<&'static Agent> {
 /// Returns the agent if there is only one. Once an agent has asked for the interface, only those that have asked
 /// count: a library loaded as an agent may let another library ask.
 pub fn the_only_one() -> Option<&'static Agent> {
-    let only = |is_one: &dyn Fn(&Agent) -> bool| {
-        let mut those = all().iter().filter(|agent| is_one(agent));
-        those.next().filter(|_| those.next().is_none())
-    };
-    let anyone_asked = all().iter().any(|agent| agent.asked.load(Ordering::Relaxed));
-    only(&|agent| agent.asked.load(Ordering::Relaxed) || !anyone_asked)
+    let has_asked = |agent: &Agent| agent.asked.load(Ordering::Relaxed);
+    let anyone_asked = all().iter().any(has_asked);
+    only(|agent| has_asked(agent) || !anyone_asked)
 }
 
 /// Returns the agent in the library that was loaded at `base`, and registers it on the first call. `table` returns

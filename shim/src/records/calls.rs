@@ -388,7 +388,7 @@ impl Call {
 
     fn bits_of(number: u32, agents: AgentSet) -> u32 {
         debug_assert!((number as usize) < NUMBERS, "no method has this number");
-        number | u32::from(agents.bits()) << AGENTS
+        number | u32::from(agents.0) << AGENTS
     }
 
     #[inline]
@@ -401,7 +401,7 @@ impl Call {
     }
 
     fn agents(&self) -> AgentSet {
-        AgentSet::from_bits((self.bits() >> AGENTS) as u8)
+        AgentSet((self.bits() >> AGENTS) as u8)
     }
 
     fn has(&self, number: u32) -> bool {

@@ -12,6 +12,7 @@ use jni_sys::jint;
 use jvm::Jni;
 use jvmpi_sys::*;
 use std::ffi::c_void;
+use std::sync::atomic::Ordering;
 
 fn can_be_enabled(event_type: jint) -> bool {
     EventType::of(event_type).is_some_and(|event| event.enabled)
@@ -32,7 +33,7 @@ pub fn enable(agent: &'static Agent, event_type: jint, arg: *mut c_void) -> jint
         log::warn!("OBJECT_ALLOC cannot be enabled: {why}");
         return JVMPI_FAIL;
     }
-    if agent.is_beginning() {
+    if agent.beginning.load(Ordering::Relaxed) {
         // One update serves all events when JVM_OnLoad has returned, so loaded classes are rewritten once.
         agent.set_wants(event_type, true);
         return JVMPI_SUCCESS;

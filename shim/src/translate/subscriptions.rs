@@ -277,31 +277,26 @@ fn update_from_outside() -> jvm::Result<Updated> {
 fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<Updated> {
     let before = *ON.lock();
     let (mut result, mut updated) = (Ok(()), Updated::Done);
+    let mut note = |switched: jvm::Result<()>, change: &dyn Fn(&mut Switches)| {
+        if switched.is_ok() {
+            change(&mut ON.lock());
+        }
+        result = result.and(switched);
+    };
     for event in JVMTI_MIN_EVENT_TYPE_VAL..=JVMTI_MAX_EVENT_TYPE_VAL {
         if (needed.events ^ before.events) & bit(event) != 0 {
             let switched = switch(jni, event, needed.events & bit(event) != 0);
-            if switched.is_ok() {
-                ON.lock().events ^= bit(event);
-            }
-            result = result.and(switched);
+            note(switched, &|on| on.events ^= bit(event));
         }
     }
     if needed.code != before.code && !can_rewrite() {
         PUT_OFF.store(true, Ordering::Release);
         updated = Updated::Left;
     } else if needed.code != before.code {
-        let switched = switch_code(jni, needed.code);
-        if switched.is_ok() {
-            ON.lock().code = needed.code;
-        }
-        result = result.and(switched);
+        note(switch_code(jni, needed.code), &|on| on.code = needed.code);
     }
     if needed.references != before.references {
-        let switched = switch_references(needed.references);
-        if switched.is_ok() {
-            ON.lock().references = needed.references;
-        }
-        result = result.and(switched);
+        note(switch_references(needed.references), &|on| on.references = needed.references);
     }
     result.map(|()| updated)
 }
