@@ -291,13 +291,4 @@ mod tests {
         due.class_tag_died(Kind::Sentinel.tag(3));
         assert_eq!(due.complete, [object(48), object(16), object(32)]);
     }
-
-    #[test]
-    fn other_tools_tags_are_no_objects_of_ours() {
-        let mut due = Due::new();
-        for tag in [1, 16, 0x7f00_0000_1000] {
-            due.object_died(tag, false);
-        }
-        assert!(due.dead.is_empty());
-    }
 }
