@@ -153,20 +153,23 @@ fn usage(
     // Up to JDK 22 a notified thread that does not own the monitor yet is missing from all lists. Instead a
     // thread that was not notified occurs twice.
     let waiting = candidates.waiting.get(&id.addr()).map_or(&[][..], Vec::as_slice);
-    let mut waiting_to_be_notified = [&all(&usage.notify_waiters), waiting].concat();
-    waiting_to_be_notified.sort_unstable();
-    waiting_to_be_notified.dedup();
-    let mut waiting_to_enter = [&all(&usage.waiters), blocked].concat();
-    waiting_to_enter.sort_unstable();
-    waiting_to_enter.dedup();
+    let once = |lists: [&[Id]; 2]| {
+        let mut all = lists.concat();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    let waiting_to_be_notified = once([&all(&usage.notify_waiters), waiting]);
+    let mut waiting_to_enter = once([&all(&usage.waiters), blocked]);
     // Up to JDK 22 (JDK-8247972) they are counted twice.
     waiting_to_enter.retain(|thread| !waiting_to_be_notified.contains(thread));
-    let platform = env(jni, usage.owner).map(|env| Owner { env, entry_count: usage.entry_count });
+    let platform = env(jni, usage.owner).map(|env| (env, usage.entry_count));
     let owner = platform.or_else(|| candidates.carriers.get(&id.addr()).copied());
+    let (owner, entry_count) = owner.unwrap_or_default();
     let monitor = Monitor {
         kind: Kind::Java { object: id.addr() },
-        owner: owner.map_or(0, |owner| owner.env),
-        entry_count: owner.map_or(0, |owner| owner.entry_count),
+        owner,
+        entry_count,
         waiting_to_enter,
         waiting_to_be_notified,
     };
@@ -190,15 +193,11 @@ fn env(jni: Jni, thread: jobject) -> Option<Id> {
 }
 
 /// The owner of a monitor, and its entry count.
-#[derive(Clone, Copy)]
-struct Owner {
-    env: Id,
-    entry_count: u32,
-}
+type Owner = (Id, u32);
 
 /// Pairs each object with its owner and entry count.
 fn with_owner(owned: Vec<(jobject, u32)>, env: Id) -> impl Iterator<Item = (jobject, Owner)> {
-    owned.into_iter().map(move |(object, entry_count)| (object, Owner { env, entry_count }))
+    owned.into_iter().map(move |(object, entry_count)| (object, (env, entry_count)))
 }
 
 /// The objects whose monitors may be in use, as local references in the current frame.

@@ -36,12 +36,9 @@ pub fn wants_method_ids() -> bool {
 /// Called when an agent suspends a thread. The first call installs the signal handler. Returns true if
 /// [`wants_method_ids`] has become true.
 pub fn prepare() -> bool {
-    static PREPARED: AtomicBool = AtomicBool::new(false);
-    if PREPARED.swap(true, Ordering::SeqCst) {
-        return false;
-    }
     // JDK-8257831: before JDK 17, HotSpot needs a safepoint to suspend a thread.
-    if jvm::get().feature_version() < 17 {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::SeqCst) && jvm::get().feature_version() < 17 {
         log::info!(
             "on this JDK each suspension of a thread stops the whole program for a moment: a sampler \
              gets about 200 ticks a second, and a program with many running threads may take half as \
