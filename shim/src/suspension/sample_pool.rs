@@ -176,12 +176,4 @@ mod tests {
         put(&POOL, 7);
         assert!(POOL.get(0).is_some() && POOL.get(1).is_none());
     }
-
-    #[test]
-    fn sample_without_memory_for_frames_is_lost_and_counted() {
-        static POOL: Pool = Pool::new();
-        put(&POOL, 1);
-        assert!(POOL.get(0).is_none());
-        assert_eq!(POOL.take_lost(), 1);
-    }
 }

@@ -72,35 +72,3 @@ unsafe extern "system" fn on_exception(pointers: *mut EXCEPTION_POINTERS) -> i32
         && TOUCHED.get().is_some_and(|touched| touched(address));
     if is_ours { CONTINUE_EXECUTION } else { CONTINUE_SEARCH }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    #[test]
-    fn access_to_a_protected_page_is_reported_and_goes_on() {
-        static PAGE: AtomicUsize = AtomicUsize::new(0);
-        static TOUCHES: AtomicUsize = AtomicUsize::new(0);
-        let page = reserve(2 * page_size()).unwrap();
-        PAGE.store(page.expose_provenance(), Ordering::SeqCst);
-        install(|address| {
-            let page = PAGE.load(Ordering::SeqCst);
-            TOUCHES.fetch_add(1, Ordering::SeqCst);
-            let start = ptr::with_exposed_provenance_mut(page);
-            // SAFETY: the page is that of the test.
-            address == page + 8 && unsafe { protect(start, 1, Access::Write) }
-        });
-        // SAFETY: the page is that of the test, and accesses to it are allowed before they happen, by the handler too.
-        let (first, second) = unsafe {
-            assert!(protect(page, page_size(), Access::Write));
-            page.add(8).write_volatile(7);
-            assert!(protect(page, page_size(), Access::None));
-            let first = page.add(8).read_volatile();
-            assert!(protect(page, page_size(), Access::Read));
-            page.add(8).write_volatile(9);
-            (first, page.add(8).read_volatile())
-        };
-        assert_eq!((first, second, TOUCHES.load(Ordering::SeqCst)), (7, 9, 2));
-    }
-}
