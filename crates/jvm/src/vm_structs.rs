@@ -22,7 +22,7 @@ struct Table {
 impl Table {
     fn find(start: &CStr, stride: &CStr) -> Option<Self> {
         let start: *const u8 = exported(start)?;
-        let stride = usize::try_from(exported::<u64>(stride)?).ok()?;
+        let stride = offset(stride)?;
         (!start.is_null() && stride > 0).then_some(Self { start, stride })
     }
 
@@ -51,6 +51,7 @@ impl Entry {
     }
 }
 
+/// Returns an offset or a size that the VM exports.
 fn offset(name: &CStr) -> Option<usize> {
     usize::try_from(exported::<u64>(name)?).ok()
 }

@@ -1,5 +1,6 @@
 //! The functions of the operating system that the crates for the JVM need. Each system has a folder with the same modules, and
-//! functions of the same names and types. A system that lacks something says so by the function's own result.
+//! functions of the same names and types, which do what those of Linux say. A system that lacks something says so by the
+//! function's own result.
 //!
 //! With the feature `model` the module `model` replaces the parts by which threads affect each other.
 

@@ -1,7 +1,7 @@
 //! Locks, thread-local storage and time.
 
 use super::machine;
-use std::cell::{RefCell, UnsafeCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ops::{Deref, DerefMut};
 use std::sync::LockResult;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Queue {
 #[derive(Default)]
 pub struct Mutex<T> {
     /// The thread that owns it, 0 for none.
-    owner: UnsafeCell<i32>,
+    owner: Cell<i32>,
     queue: Queue,
     value: UnsafeCell<T>,
 }
@@ -65,7 +65,7 @@ pub struct MutexGuard<'a, T>(&'a Mutex<T>);
 
 impl<T> Mutex<T> {
     pub const fn new(value: T) -> Self {
-        Self { owner: UnsafeCell::new(0), queue: Queue::new(), value: UnsafeCell::new(value) }
+        Self { owner: Cell::new(0), queue: Queue::new(), value: UnsafeCell::new(value) }
     }
 
     /// Waits until the lock is free, and takes it.
@@ -76,28 +76,18 @@ impl<T> Mutex<T> {
     }
 
     fn take(&self) {
-        while self.owner() != 0 {
-            assert_ne!(self.owner(), machine::number(), "the lock is not recursive");
+        while self.owner.get() != 0 {
+            assert_ne!(self.owner.get(), machine::number(), "the lock is not recursive");
             self.queue.join(None);
             self.queue.sleep();
         }
-        self.set_owner(machine::number());
+        self.owner.set(machine::number());
     }
 
     fn release(&self) {
         machine::commit_all();
-        self.set_owner(0);
+        self.owner.set(0);
         self.queue.wake_one();
-    }
-
-    fn owner(&self) -> i32 {
-        // SAFETY: as for `Sync`.
-        unsafe { *self.owner.get() }
-    }
-
-    fn set_owner(&self, owner: i32) {
-        // SAFETY: as for `Sync`.
-        unsafe { *self.owner.get() = owner };
     }
 }
 

@@ -5,7 +5,6 @@ use windows_sys::Win32::System::Memory::{
     MEM_COMMIT, MEM_RELEASE, MEM_RESERVE, PAGE_READWRITE, VirtualAlloc, VirtualFree,
 };
 
-/// Maps zeroed memory for `count` values; None if there is none. A page is resident only after it was used.
 pub fn map<T>(count: usize) -> Option<*mut T> {
     let size = count.checked_mul(size_of::<T>())?;
     // SAFETY: new memory changes no other memory.
@@ -14,8 +13,6 @@ pub fn map<T>(count: usize) -> Option<*mut T> {
     (!memory.is_null()).then_some(memory.cast())
 }
 
-/// Unmaps what [`map`] has returned for this number of values.
-///
 /// # Safety
 /// Nothing uses the memory any more.
 pub unsafe fn unmap<T>(memory: *mut T, _count: usize) {

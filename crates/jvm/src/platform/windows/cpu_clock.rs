@@ -39,7 +39,6 @@ pub fn of(os_thread: i32) -> Option<i64> {
     }
 }
 
-/// Returns the CPU time of the process.
 pub fn of_process() -> Option<Duration> {
     // SAFETY: the handle is that of this process.
     let nanos = unsafe { read(GetProcessTimes, GetCurrentProcess()) };

@@ -17,7 +17,6 @@ use windows_sys::Win32::System::LibraryLoader::{
 use windows_sys::Win32::System::ProcessStatus::{K32GetModuleInformation, MODULEINFO};
 use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
-/// Returns the library that contains `address` (of code or data), if any.
 pub fn library_of(address: usize) -> Option<LoadedLibrary> {
     let module = module_of(address, GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT)?;
     path_of(module).map(|path| LoadedLibrary { base: module.addr(), path })
@@ -48,8 +47,6 @@ fn path_of(module: HMODULE) -> Option<PathBuf> {
     })
 }
 
-/// Returns the address of a symbol that the library at `path` itself defines. `None` if it does not define the symbol,
-/// or is not loaded.
 pub fn symbol_in(path: &Path, symbol: &CStr) -> Option<NonNull<c_void>> {
     // SAFETY: the string ends with NUL.
     let module = unsafe { GetModuleHandleW(wide(path.as_os_str()).as_ptr()) };
@@ -83,12 +80,10 @@ pub unsafe fn imported_by(function: *mut c_void) -> *mut c_void {
     unsafe { function.byte_add(JUMP).byte_offset(offset).cast::<*mut c_void>().read_unaligned() }
 }
 
-/// Returns the library that contains this code.
 pub fn this_library() -> Option<LoadedLibrary> {
     library_of(this_library as *const () as usize)
 }
 
-/// Keeps a library loaded until the process ends.
 pub fn keep(library: &LoadedLibrary) {
     module_of(library.base, GET_MODULE_HANDLE_EX_FLAG_PIN);
 }
@@ -106,7 +101,6 @@ pub fn load(path: &Path) -> Option<Range<usize>> {
     is_known.then(|| module.addr()..module.addr() + info.SizeOfImage as usize)
 }
 
-/// A library that stays loaded until the process ends.
 pub struct Opened(HMODULE);
 
 impl Opened {
@@ -156,7 +150,6 @@ impl Opened {
         self.symbol(name).is_some()
     }
 
-    /// Returns the path by which the loader knows the library.
     pub fn path(&self) -> Option<PathBuf> {
         path_of(self.0)
     }

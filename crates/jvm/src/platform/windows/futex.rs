@@ -23,13 +23,11 @@ pub fn wait(word: &AtomicU32, value: u32, at_most: Option<i64>) -> bool {
     }
 }
 
-/// Wakes all threads that wait for the word.
 pub fn wake(word: &AtomicU32) {
     // SAFETY: the system only compares the address.
     unsafe { WakeByAddressAll(word.as_ptr().cast()) };
 }
 
-/// Wakes one of the threads that wait for the word.
 pub fn wake_one(word: &AtomicU32) {
     // SAFETY: as above.
     unsafe { WakeByAddressSingle(word.as_ptr().cast()) };

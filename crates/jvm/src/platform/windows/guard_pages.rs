@@ -24,15 +24,12 @@ pub fn page_size() -> usize {
     }
 }
 
-/// Reserves memory that nothing can access yet; None if there is none.
 pub fn reserve(bytes: usize) -> Option<*mut u8> {
     // SAFETY: new memory, where the system likes it.
     let pages = unsafe { VirtualAlloc(ptr::null(), bytes, MEM_RESERVE, PAGE_NOACCESS) };
     (!pages.is_null()).then_some(pages.cast())
 }
 
-/// Allows and forbids accesses to whole pages. Returns false if the system refuses.
-///
 /// # Safety
 /// The pages are from [`reserve`], and nothing relies on another access to them.
 pub unsafe fn protect(start: *mut u8, bytes: usize, access: Access) -> bool {
@@ -52,8 +49,6 @@ pub unsafe fn protect(start: *mut u8, bytes: usize, access: Access) -> bool {
 /// Returns true if the instruction that accessed this address may be executed again.
 static TOUCHED: OnceLock<fn(usize) -> bool> = OnceLock::new();
 
-/// Installs the handler, once, and the function that it asks about each address. The VM's has its turn when the
-/// function returns false.
 pub fn install(touched: fn(usize) -> bool) {
     TOUCHED.get_or_init(|| {
         // SAFETY: the handler has the right type and is never removed.

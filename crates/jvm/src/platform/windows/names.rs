@@ -8,7 +8,6 @@ use std::str;
 use windows_sys::Win32::Globalization::{CP_ACP, MultiByteToWideChar, WideCharToMultiByte};
 use windows_sys::Win32::Storage::FileSystem::GetShortPathNameW;
 
-/// The file name of the library that loads JVMPI agents, and the name by which the loader knows it.
 pub const SHIM: &str = "jvmpi.dll";
 pub const LOADED_SHIM: &str = SHIM;
 

@@ -4,7 +4,6 @@ use std::ptr;
 use windows_sys::Win32::System::Diagnostics::Debug::ReadProcessMemory;
 use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
-/// Fills `bytes` from the memory at `address`. Returns false unless all of it is mapped.
 pub fn read(address: usize, bytes: &mut [u8]) -> bool {
     let mut count = 0;
     let from = ptr::with_exposed_provenance(address);
