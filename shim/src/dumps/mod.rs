@@ -11,8 +11,8 @@ use crate::gc::heap_walk::Stopped;
 use crate::records::agents::Agent;
 use crate::records::phase;
 use crate::threads::Thread;
-use crate::translate::announce::{self, ClassFor};
-use crate::translate::frames::{Frame, Resolver};
+use crate::translate::announce;
+use crate::translate::frames::Frame;
 use jni_sys::jint;
 use jvm::Jni;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
@@ -98,12 +98,8 @@ impl Stacks {
             }
             let mut trace = Vec::with_capacity(frames.len());
             let mut numbers = Vec::with_capacity(frames.len());
-            let mut resolver = Resolver::default();
             for frame in frames {
-                if let Some(class) = frame.class() {
-                    announce::class(jni, agent, current, class, ClassFor::Dump);
-                }
-                let shown = resolver.show(jni, agent, current, frame);
+                let shown = frame.show(jni, agent, current);
                 numbers.push(shown.map(|_| trace.len() as u32));
                 trace.extend(shown);
             }

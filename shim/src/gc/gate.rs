@@ -164,7 +164,8 @@ impl Drop for NoGc {
 
 /// While this exists, the gate is closed to all threads but this one, which delivers a collection.
 pub struct Closed {
-    is_idle: bool,
+    /// True if no event of another thread is in flight.
+    pub is_idle: bool,
 }
 
 /// Closes the gate and waits until no event of another thread is in flight, except those that take too long.
@@ -186,13 +187,6 @@ pub fn close() -> Option<Closed> {
         *playing
     };
     may_play.then_some(closed)
-}
-
-impl Closed {
-    /// Returns true if no event of another thread is in flight.
-    pub fn is_idle(&self) -> bool {
-        self.is_idle
-    }
 }
 
 /// Runs `call`, which calls an agent's handler, and records the call if the current thread has closed the
@@ -321,7 +315,7 @@ mod tests {
         let mut played = 0;
         while played < COLLECTIONS {
             if let Some(closed) = close() {
-                assert!(closed.is_idle(), "an event is in flight");
+                assert!(closed.is_idle, "an event is in flight");
                 assert!(close().is_none(), "it is closed twice");
                 let are_disabled = || DISABLING.load(Ordering::SeqCst) > 0;
                 assert!(!are_disabled(), "they are disabled already");

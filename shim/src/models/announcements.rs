@@ -94,7 +94,7 @@ fn class_is_announced_once_before_it_is_named() {
         all.push(spawn(THREADS, |_| {
             machine::work(40);
             let closed = gate::close().expect("no other thread closes it");
-            assert!(closed.is_idle(), "a thread at the gate is waited for");
+            assert!(closed.is_idle, "a thread at the gate is waited for");
         }));
         all
     });

@@ -88,17 +88,8 @@ impl InFlight {
         self.reported(Reporter::Tracker, event)
     }
 
-    /// Runs `event` as reported by the constructor of `Object` for its object.
-    pub fn while_constructing<R>(&self, event: impl FnOnce() -> R) -> R {
-        self.reported(Reporter::Constructors, event)
-    }
-
-    /// Runs `event` while this number of the innermost frames is hidden.
-    pub fn while_hiding<R>(&self, frames: usize, event: impl FnOnce() -> R) -> R {
-        self.reported(Reporter::Frames(frames), event)
-    }
-
-    fn reported<R>(&self, report: Reporter, event: impl FnOnce() -> R) -> R {
+    /// Runs `event` as reported by this code.
+    pub fn reported<R>(&self, report: Reporter, event: impl FnOnce() -> R) -> R {
         let outer = self.events.load(Ordering::Relaxed);
         self.events.store(outer & COUNT | report.bits(), Ordering::Release);
         let _after = OnDrop(|| self.events.store(outer, Ordering::Release));

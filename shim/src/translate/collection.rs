@@ -260,7 +260,7 @@ fn play(jni: Jni, thread: &Thread, dead: &[i64], pauses: Pauses) -> bool {
     }
     // IDs must not change while an event is in flight, and every agent has to get all events of
     // this collection.
-    let move_survivors = closed.is_idle() && listeners.len() == agents::all().len();
+    let move_survivors = closed.is_idle && listeners.len() == agents::all().len();
     let changes = if move_survivors { collect(&listeners, thread) } else { Changes::default() };
     let told = Dead::of(dead);
     for listener in &listeners {

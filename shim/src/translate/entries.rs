@@ -8,6 +8,7 @@ use crate::notify::short_cut;
 use crate::records::agents::{self, AgentSet};
 use crate::records::construction::{Chain, Signature};
 use crate::records::ids::{self, Tag};
+use crate::records::in_flight::Reporter;
 use crate::threads::{self, Thread};
 use jni_sys::{jint, jobject};
 use jvm::Jni;
@@ -133,15 +134,15 @@ pub fn send_chain(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, fra
     // This reference keeps the constructors' classes loaded.
     let Some(class) = outermost.object(jni) else { return };
     if !object.is_null() {
-        thread
-            .in_flight
-            .while_hiding(frame + numbers.len(), || announce_object(jni, thread, object));
+        thread.in_flight.reported(Reporter::Frames(frame + numbers.len()), || {
+            announce_object(jni, thread, object)
+        });
     }
     for (i, number) in numbers.iter().enumerate() {
         let inside = numbers.len() - 1 - i;
         method_numbers::with(jni, *number as usize, |method| {
             let send = || send_entry(jni, thread, method, *number as jint, object);
-            thread.in_flight.while_hiding(frame + inside, send);
+            thread.in_flight.reported(Reporter::Frames(frame + inside), send);
         });
     }
     jni.delete_local(class);

@@ -5,10 +5,9 @@ use crate::classes::method_classes;
 use crate::classes::methods::{self, Boundary, Method};
 use crate::classes::seen_frames::SeenFrames;
 use crate::records::agents::Agent;
-use crate::records::class::Class;
 use crate::records::in_flight::Reporter;
 use crate::threads::Thread;
-use jni_sys::{jint, jmethodID};
+use jni_sys::jmethodID;
 use jvm::Jni;
 use jvm::types::jvmtiFrameInfo;
 use jvmpi_sys::JVMPI_CallFrame;
@@ -133,9 +132,12 @@ impl Frame {
         Self { method, location: frame.location }
     }
 
-    /// Returns the class that declares the method, unless the frame is never shown.
-    pub fn class(&self) -> Option<&Class> {
-        self.method.as_deref().map(|method| &*method.class)
+    /// Returns the frame as the agent gets it in a dump, after announcing its method's class. None if it is never shown.
+    pub fn show(&self, jni: Jni, agent: &Agent, current: &Thread) -> Option<JVMPI_CallFrame> {
+        let method = self.method.as_deref()?;
+        announce::class(jni, agent, current, &method.class, ClassFor::Dump);
+        let lineno = method.lineno(self.location);
+        Some(JVMPI_CallFrame { lineno, method_id: method.id() })
     }
 }
 
@@ -193,32 +195,8 @@ impl Resolver {
                 return None;
             }
         }
-        self.show_method(jni, agent, current, Some((&*found.record, found.lineno)))
-    }
-
-    /// Returns the same as [`Self::next`], for a frame whose method was found before.
-    pub fn show(
-        &mut self,
-        jni: Jni,
-        agent: &Agent,
-        current: &Thread,
-        frame: &Frame,
-    ) -> Option<JVMPI_CallFrame> {
-        let method = frame.method.as_deref();
-        let with_line = method.map(|method| (method, method.lineno(frame.location)));
-        self.show_method(jni, agent, current, with_line)
-    }
-
-    fn show_method(
-        &self,
-        jni: Jni,
-        agent: &Agent,
-        current: &Thread,
-        frame: Option<(&Method, jint)>,
-    ) -> Option<JVMPI_CallFrame> {
-        let (method, lineno) = frame?;
-        announce::class(jni, agent, current, &method.class, ClassFor::EVENT);
-        Some(JVMPI_CallFrame { lineno, method_id: method.id() })
+        announce::class(jni, agent, current, &found.record.class, ClassFor::EVENT);
+        Some(JVMPI_CallFrame { lineno: found.lineno, method_id: found.record.id() })
     }
 
     /// Returns the method, unless it is the shim's own or unloaded.

@@ -7,6 +7,7 @@ use crate::notify::{self, Delivery};
 use crate::records::agents::{self, Agent};
 use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Tag};
+use crate::records::in_flight::Reporter;
 use crate::sync::announcements::Replay;
 use crate::sync::{bounded_wait, tagging};
 use crate::threads::{self, Thread};
@@ -83,8 +84,8 @@ pub fn constructed(jni: Jni, object: jobject) {
             }
         };
         match held.numbers().len() {
-            0 => thread.in_flight.while_constructing(report),
-            count => thread.in_flight.while_hiding(INSIDE + count, report),
+            0 => thread.in_flight.reported(Reporter::Constructors, report),
+            count => thread.in_flight.reported(Reporter::Frames(INSIDE + count), report),
         }
     }
     entries::send_chain(jni, &thread, &held, object, INSIDE);
