@@ -23,18 +23,13 @@ pub fn topmost_table(agent: &Agent) -> *mut JVMPI_Interface {
     let mut is_new = false;
     let make = || {
         is_new = true;
-        Topmost(put_on_all(agent))
+        Topmost(checked(agent, recorded(agent, agent.interface())))
     };
     let table = TOPMOST[agent.index].get_or_init(make).0;
     if is_new {
         layer::begin::<Check>(agent.index);
     }
     table
-}
-
-/// Puts all layers on the agent's table, the lowest first.
-fn put_on_all(agent: &Agent) -> *mut JVMPI_Interface {
-    checked(agent, recorded(agent, agent.interface()))
 }
 
 /// Puts checked mode on the table, if the agent's settings ask for it.

@@ -1,6 +1,6 @@
 //! The suspension of a thread, and the thread that suspended it.
 
-use super::agents::Agent;
+use super::agents::{Agent, AgentSet};
 use jvm::platform::futex;
 use jvm::platform::os_thread::os_thread;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
@@ -19,7 +19,7 @@ pub const UNSTOPPED: u32 = 2;
 pub struct Suspension {
     /// [`RUNNING`], [`SUSPENDED`] or [`UNSTOPPED`]; the word that [`Self::wait_until_resumed`] waits for.
     state: AtomicU32,
-    /// The agents that have suspended the thread: one bit each.
+    /// The agents that have suspended the thread, as an [`AgentSet`].
     agents: AtomicU8,
     /// The OS thread that called SuspendThread last, 0 for none.
     suspender: AtomicI32,
@@ -30,11 +30,6 @@ pub struct Suspension {
     /// True if the program or another JVMTI agent had already suspended the thread. Then the shim must not
     /// resume it.
     pub by_others: AtomicBool,
-}
-
-/// Returns the agent's bit in [`Suspension::agents`].
-fn bit(agent: &Agent) -> u8 {
-    1 << agent.index
 }
 
 impl Suspension {
@@ -85,7 +80,7 @@ impl Suspension {
 
     /// Records that the current thread suspends this one for the agent.
     pub fn hold(&self, agent: &Agent) {
-        self.agents.fetch_or(bit(agent), Ordering::Relaxed);
+        self.agents.fetch_or(AgentSet::of(agent).0, Ordering::Relaxed);
     }
 
     /// Records that the current thread has just suspended this one.
@@ -95,7 +90,8 @@ impl Suspension {
 
     /// Records that the agent resumes the thread. Returns false if that agent had not suspended it.
     pub fn release(&self, agent: &Agent) -> bool {
-        self.agents.fetch_and(!bit(agent), Ordering::Relaxed) & bit(agent) != 0
+        let all = self.agents.fetch_and(!AgentSet::of(agent).0, Ordering::Relaxed);
+        AgentSet(all).includes(agent)
     }
 
     /// Blocks the current thread, which executes native code, until it has been resumed. Calls `before`

@@ -10,22 +10,15 @@ use jvm::lock::{Condition, Lock, Locked};
 use jvm::platform::os_thread::os_thread;
 use jvm::platform::sync::Instant;
 use jvmpi_formats::dump::{Kind, Monitor};
-use jvmpi_sys::{JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_MONITOR_WAIT};
+use jvmpi_sys::{
+    JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
+    JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT,
+    JVMPI_THREAD_MONITOR_WAIT,
+};
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// An event of a thread at a raw monitor that another thread owns or waits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Contention {
-    /// The thread is about to block.
-    Enter,
-    /// The thread that blocked owns the monitor now.
-    Entered,
-    /// The owner has exited the monitor while others were blocked.
-    Exit,
-}
 
 /// The memory of a raw monitor. Slots are never freed, so every handle can be checked safely, even a
 /// destroyed or an invalid one.
@@ -173,8 +166,8 @@ impl RawMonitor {
     }
 
     /// Enters the monitor, also if the thread owns it already. If the thread has to wait, `contended` is
-    /// called before the wait and after the entry, with no lock held.
-    pub fn enter(&self, contended: impl Fn(&Self, Contention)) {
+    /// called with the types of the events before the wait and after the entry, with no lock held.
+    pub fn enter(&self, contended: impl Fn(&Self, jint)) {
         let me = os_thread();
         let Some(mut state) = self.lock() else { return };
         if state.owner == me {
@@ -190,16 +183,16 @@ impl RawMonitor {
         mut state: Locked<'static, State>,
         me: i32,
         entry_count: u32,
-        contended: impl Fn(&Self, Contention),
+        contended: impl Fn(&Self, jint),
     ) {
         if state.owner == 0 {
             state.take(me, entry_count);
             return;
         }
         drop(state);
-        contended(self, Contention::Enter);
+        contended(self, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER);
         if self.block(me, entry_count) {
-            contended(self, Contention::Entered);
+            contended(self, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED);
         }
     }
 
@@ -224,7 +217,7 @@ impl RawMonitor {
 
     /// Exits once. Does nothing if the thread does not own the monitor. If the monitor became free and
     /// others wait for it, `contended` is called with no lock held.
-    pub fn exit(&self, contended: impl Fn(&Self, Contention)) {
+    pub fn exit(&self, contended: impl Fn(&Self, jint)) {
         let Some(mut state) = self.lock() else { return };
         if state.owner != os_thread() {
             return;
@@ -236,7 +229,7 @@ impl RawMonitor {
         let others_wait = !state.entering.is_empty();
         self.release(state);
         if others_wait {
-            contended(self, Contention::Exit);
+            contended(self, JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
         }
     }
 
@@ -253,7 +246,7 @@ impl RawMonitor {
 
     /// Releases the monitor, waits for a notification or for `at_most` (None: no limit), and enters as often
     /// as before. Returns at once if the thread does not own the monitor.
-    pub fn wait(&self, at_most: Option<Duration>, contended: impl Fn(&Self, Contention)) {
+    pub fn wait(&self, at_most: Option<Duration>, contended: impl Fn(&Self, jint)) {
         let me = os_thread();
         let Some(mut state) = self.lock() else { return };
         if state.owner != me {
@@ -266,7 +259,7 @@ impl RawMonitor {
         let others_wait = !state.entering.is_empty();
         self.release(state);
         if others_wait {
-            contended(self, Contention::Exit);
+            contended(self, JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT);
         }
 
         let end = at_most.and_then(|time| Instant::now().checked_add(time));

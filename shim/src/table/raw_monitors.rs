@@ -2,14 +2,11 @@
 //! RAW_MONITOR_CONTENDED_ENTER, ENTERED and EXIT.
 
 use crate::records::agents::{self, Agent};
-use crate::sync::raw_monitors::{self, Contention, RawMonitor};
+use crate::sync::raw_monitors::{self, RawMonitor};
 use crate::threads;
 use crate::translate::announce;
-use jni_sys::jlong;
-use jvmpi_sys::{
-    JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
-    JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_Event_raw_monitor, JVMPI_RawMonitor,
-};
+use jni_sys::{jint, jlong};
+use jvmpi_sys::{JVMPI_Event_raw_monitor, JVMPI_RawMonitor};
 use std::ffi::{CStr, c_char};
 use std::time::Duration;
 
@@ -51,12 +48,7 @@ fn with(handle: JVMPI_RawMonitor, operation: impl FnOnce(RawMonitor)) {
 
 /// Reports contention of the current thread at a raw monitor. Monitors whose name begins with
 /// `_` are private to agents and are not reported.
-fn contended(monitor: &RawMonitor, what: Contention) {
-    let event_type = match what {
-        Contention::Enter => JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
-        Contention::Entered => JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
-        Contention::Exit => JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT,
-    };
+fn contended(monitor: &RawMonitor, event_type: jint) {
     if !agents::anyone_wants(event_type) {
         return;
     }
