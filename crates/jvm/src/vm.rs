@@ -56,16 +56,15 @@ pub unsafe fn start(vm: *mut JavaVM) -> Result<&'static Jvm, String> {
     if let Some(jvm) = JVM.get() {
         return Ok(jvm);
     }
-    // The environment for classes is created last: `gc::deaths` of the shim relies on this.
-    // SAFETY: as the caller promises.
-    let new_environment = || {
-        unsafe { environment(vm) }.map_err(|result| {
-        format!("this JVM has no JVMTI 11 (GetEnv returned {result}); run the agent on JDK 11 or later")
-    })
+    let refused = |result: jint| {
+        format!(
+            "this JVM has no JVMTI 11 (GetEnv returned {result}); run the agent on JDK 11 or later"
+        )
     };
-    let reader_env = new_environment()?;
-    let (jvmti, lookup_env, class_env) =
-        (new_environment()?, new_environment()?, new_environment()?);
+    // SAFETY: as the caller promises.
+    let new = || unsafe { environment(vm) }.map_err(refused);
+    // The environment for classes is created last: `gc::deaths` of the shim relies on this.
+    let (reader_env, jvmti, lookup_env, class_env) = (new()?, new()?, new()?, new()?);
     capabilities::take(reader_env, jvmti, lookup_env, class_env)
         .map_err(|error| format!("the JVM refused the capabilities that JVMPI needs: {error}"))?;
     Ok(JVM.get_or_init(|| Jvm { vm, reader_env, jvmti, lookup_env, class_env }))

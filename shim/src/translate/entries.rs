@@ -135,7 +135,7 @@ pub fn send_chain(jni: Jni, thread: &Thread, chain: &Chain, object: jobject, fra
     let Some(class) = outermost.object(jni) else { return };
     if !object.is_null() {
         thread.in_flight.reported(Reporter::Frames(frame + numbers.len()), || {
-            announce_object(jni, thread, object)
+            announce_object(jni, thread, object);
         });
     }
     for (i, number) in numbers.iter().enumerate() {

@@ -110,7 +110,7 @@ pub fn load(path: &Path) -> Option<Range<usize>> {
     let lines = maps.lines().filter(|line| line.contains(&*path.to_string_lossy()));
     let mut parts = lines.filter_map(addresses);
     let first = parts.next()?;
-    Some(first.start..parts.last().map_or(first.end, |last| last.end))
+    Some(first.start..parts.next_back().map_or(first.end, |last| last.end))
 }
 
 /// Returns the path of the library with this handle.
