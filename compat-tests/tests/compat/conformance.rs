@@ -4,7 +4,7 @@ use compat_tests::conformance::{COMPILER, compiled, place, zero};
 use jvmpi_conformance::manifest::Manifest;
 use jvmpi_conformance::report;
 use jvmpi_conformance::results::Results;
-use jvmpi_conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
+use jvmpi_conformance::run::{Implementation, PATIENCE, Place, run_all};
 use std::fs;
 
 use crate::prelude::*;
@@ -21,8 +21,7 @@ fn suite_on(place: Place, manifest: &Manifest) -> Result<(), String> {
         Implementation { library: build::shim()?, between: None, patience: PATIENCE };
     let places = [place];
     // The tests' harness has a second JVM at work.
-    let results: Results =
-        run_all(manifest, compiled()?, &places, &implementation, Shard::ALL, 1, &|_| {});
+    let results: Results = run_all(manifest, compiled()?, &places, &implementation, 1, &|_| {});
     ensure!(results.is_good(), "{}", report::matrix(&results));
     Ok(())
 }

@@ -9,7 +9,7 @@ use jvmpi_conformance::compile::Compiled;
 use jvmpi_conformance::manifest::Manifest;
 use jvmpi_conformance::report;
 use jvmpi_conformance::results::Results;
-use jvmpi_conformance::run::{Implementation, PATIENCE, Place, Shard, run_all};
+use jvmpi_conformance::run::{Implementation, PATIENCE, Place, run_all};
 use std::env::consts::OS;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,8 +86,7 @@ fn tried(arguments: &Arguments, manifest: &Manifest) -> Result<Results, String> 
     let implementation = Implementation { library, between: None, patience: PATIENCE };
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let told = |line: &str| eprintln!("{line}");
-    let results =
-        run_all(manifest, &compiled, &places, &implementation, Shard::ALL, workers, &told);
+    let results = run_all(manifest, &compiled, &places, &implementation, workers, &told);
     // A directory for a run that succeeds is removed.
     if kept.is_some() || !results.is_good() {
         temporary.map(TempDir::keep);

@@ -50,50 +50,18 @@ pub const PATIENCE: Duration = Duration::from_secs(300);
 /// The interval at which a running JVM is polled.
 const TICK: Duration = Duration::from_millis(2);
 
-/// A part of the suite: number `index` of `count`. It consists of every `count`th run.
-#[derive(Clone, Copy, Debug)]
-pub struct Shard {
-    /// The number of the part, from 1.
-    pub index: usize,
-    /// The number of parts.
-    pub count: usize,
-}
-
-impl Shard {
-    /// The whole suite.
-    pub const ALL: Self = Self { index: 1, count: 1 };
-
-    fn has(self, number: usize) -> bool {
-        number % self.count == self.index - 1
-    }
-}
-
-impl std::str::FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = || {
-            let (index, count) = text.split_once('/')?;
-            Some(Self { index: index.parse().ok()?, count: count.parse().ok()? })
-        };
-        let shard = numbers().filter(|shard| (1..=shard.count).contains(&shard.index));
-        shard.ok_or_else(|| "expected PART/PARTS, for example 2/3".into())
-    }
-}
-
-/// Runs the cases of one part of the suite on all given JVMs, with up to `workers` JVMs at a time. Calls `progress`
-/// with a line about each finished run.
+/// Runs the suite on all given JVMs, with up to `workers` JVMs at a time. Calls `progress` with a line about each
+/// finished run.
 pub fn run_all(
     manifest: &Manifest,
     compiled: &Compiled,
     places: &[Place],
     implementation: &Implementation,
-    shard: Shard,
     workers: usize,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Results {
     let pairs = places.iter().flat_map(|place| manifest.runs.iter().map(move |run| (place, run)));
-    let pairs: Vec<_> = pairs.enumerate().filter(|(n, _)| shard.has(*n)).map(|(_, p)| p).collect();
+    let pairs: Vec<_> = pairs.collect();
     let ran = in_parallel(&pairs, workers, |(place, run)| {
         let start = Instant::now();
         let outcomes = run_one(run, compiled, place, implementation);
@@ -306,16 +274,5 @@ mod tests {
         assert_eq!(verdicts["a-1"], Err("late".to_owned()));
         assert_eq!(verdicts["a-2"], Err("it is 3".to_owned()));
         assert!(!verdicts.contains_key("a-3"));
-    }
-
-    #[test]
-    fn shards_are_disjoint_and_complete() {
-        let parts = ["1/3", "2/3", "3/3"].map(|text| text.parse::<Shard>().unwrap());
-        for number in 0..10 {
-            assert_eq!(parts.iter().filter(|part| part.has(number)).count(), 1, "{number}");
-        }
-        for wrong in ["0/3", "4/3", "1", "a/b", "1/0"] {
-            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
-        }
     }
 }

@@ -6,7 +6,7 @@ use compat_tests::machine::Machine;
 use compat_tests::{build, jdk, workspace_root};
 use jvmpi_conformance::manifest::Manifest;
 use jvmpi_conformance::results::Results;
-use jvmpi_conformance::run::{Implementation, PATIENCE, Shard, run_all};
+use jvmpi_conformance::run::{Implementation, PATIENCE, run_all};
 use jvmpi_conformance::tried::Tried;
 use jvmpi_conformance::{mutation, report};
 use std::collections::HashSet;
@@ -103,8 +103,7 @@ fn tried(manifest: &Manifest, arguments: &[String], records: bool) -> Result<(),
     let implementation =
         Implementation { library: build::shim()?, between: None, patience: PATIENCE };
     let progress = |line: &str| println!("{line}");
-    let results =
-        run_all(manifest, compiled()?, &places, &implementation, Shard::ALL, workers(), &progress);
+    let results = run_all(manifest, compiled()?, &places, &implementation, workers(), &progress);
     print!("{}", report::matrix(&results));
     let directory = build::output_dir().join("conformance");
     for (name, text) in [
