@@ -44,8 +44,7 @@ pub struct Options<'a> {
     pub host: &'a str,
     /// The rows of the table `label`: keys and values.
     pub labels: &'a [(String, String)],
-    /// True if the tables are folders, with a folder for each host, day and hour. So many machines can write to the
-    /// same directory.
+    /// True if the tables are folders by host, day and hour, so that many machines can write to one directory.
     pub partition: bool,
 }
 
