@@ -328,7 +328,9 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
     agents::expect_exits(reports.calls.exits && !lacks_exits);
     let switched = prepare_natives(jni, reports).and_then(|()| instrument::report(jni, reports));
     switched.map_err(|message| {
-        log::error!("{message}");
+        // JVMTI refuses everything once the VM has ended, which another thread does not wait for.
+        let level = if is_running() { log::Level::Error } else { log::Level::Debug };
+        log::log!(level, "{message}");
         Error(JVMTI_ERROR_INTERNAL)
     })?;
     if reports.allocations != before.allocations {
