@@ -1,7 +1,6 @@
 //! Gives objects their IDs, which are kept in the objects' JVMTI tags ([`ids`]).
 
 use super::vm_locks;
-pub use crate::records::ids::tag;
 use crate::records::ids::{self, Tag};
 use jni_sys::jobject;
 use jvm::Result;
@@ -9,7 +8,7 @@ use jvmpi_sys::jobjectID;
 
 /// Returns the object's tag, and gives the object an ID if it has none.
 pub fn identify(object: jobject) -> Result<Tag> {
-    let known = tag(object)?;
+    let known = ids::tag(object)?;
     let has_id = !known.id().is_null() || object.is_null();
     if has_id { Ok(known) } else { update(object, |tag| tag) }
 }
@@ -17,7 +16,7 @@ pub fn identify(object: jobject) -> Result<Tag> {
 /// Gives the object an ID if it has none, and changes its tag. Returns the new tag.
 pub fn update(object: jobject, change: impl FnOnce(Tag) -> Tag) -> Result<Tag> {
     let _lock = vm_locks::for_tags();
-    let before = tag(object)?;
+    let before = ids::tag(object)?;
     let identified = if before.id().is_null() { ids::fresh()? } else { before };
     let after = change(identified);
     if after != before {

@@ -7,7 +7,8 @@ use crate::classes::method_numbers;
 use crate::notify::short_cut;
 use crate::records::agents::{self, Agent, AgentSet, OnlyListener};
 use crate::records::calls::Step;
-use crate::sync::{announcements, tagging};
+use crate::records::ids;
+use crate::sync::announcements;
 use crate::threads::{self, Thread};
 use jni_sys::{jboolean, jint, jmethodID, jobject};
 use jvm::boundary::guard;
@@ -73,7 +74,7 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
 #[inline(never)]
 fn find_receiver(agent: &Agent, thread: &Thread, object: jobject, epoch: u64) -> Option<jobjectID> {
     let find = || {
-        let tag = tagging::tag(object).ok()?;
+        let tag = ids::tag(object).ok()?;
         let is_known = tag.is_announced_to(agent) && !announcements::is_replaying(agent);
         is_known.then(|| tag.id())
     };

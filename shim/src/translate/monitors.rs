@@ -7,7 +7,7 @@ use super::{announce, frames};
 use crate::classes::{method_numbers, methods};
 use crate::notify;
 use crate::records::agents::{self, Agent};
-use crate::records::virtual_thread;
+use crate::records::{ids, virtual_thread};
 use crate::sync::{contention, tagging};
 use crate::threads::{self, Current, Thread};
 use jni_sys::{JNIEnv, jboolean, jclass, jint, jlong, jobject};
@@ -258,7 +258,7 @@ fn leaving_natively(jni: Jni, object: jobject, is_last: impl FnOnce(Jni, &Thread
 /// Returns true if a thread is waiting to enter the object's monitor.
 fn is_awaited(object: jobject) -> bool {
     contention::is_any_awaited()
-        && tagging::tag(object).is_ok_and(|tag| contention::is_awaited(tag.id()))
+        && ids::tag(object).is_ok_and(|tag| contention::is_awaited(tag.id()))
 }
 
 /// Returns true if the current thread, which is about to leave the monitor once, no longer owns it afterwards.
