@@ -22,8 +22,15 @@ const FIRST: jint = 1;
 /// The arena of old objects, or the first semi-space.
 const SECOND: jint = 2;
 
-/// The semi-space in which objects are allocated.
-static SPACE: AtomicI32 = AtomicI32::new(SECOND);
+/// The arena in which objects are allocated.
+static OF_NEW_OBJECTS: AtomicI32 = AtomicI32::new(FIRST);
+
+/// Chooses the model of the settings, before the first object is announced.
+pub fn begin() {
+    if model() == Arenas::Copying {
+        OF_NEW_OBJECTS.store(SECOND, Ordering::Relaxed);
+    }
+}
 
 fn model() -> Arenas {
     jvmpi_settings::get().arenas
@@ -33,7 +40,7 @@ pub fn all() -> impl Iterator<Item = jint> {
     let second = match model() {
         Arenas::Single => None,
         Arenas::Generational => Some(SECOND),
-        Arenas::Copying => Some(SPACE.load(Ordering::Relaxed)),
+        Arenas::Copying => Some(of_new_objects()),
     };
     [FIRST].into_iter().chain(second)
 }
@@ -55,19 +62,20 @@ pub fn announced(arena: jint) -> &'static Announced {
     &ANNOUNCED[if arena == FIRST { 0 } else { 1 + arena as usize % 2 }]
 }
 
-pub fn of_new_objects() -> jint {
-    match model() {
-        Arenas::Single | Arenas::Generational => FIRST,
-        Arenas::Copying => SPACE.load(Ordering::Relaxed),
-    }
+fn of_new_objects() -> jint {
+    OF_NEW_OBJECTS.load(Ordering::Relaxed)
 }
 
 /// Returns the arena of the object with this tag. `stays` is true for classes, which never move.
 pub fn of(tag: Tag, stays: bool) -> jint {
-    match model() {
-        Arenas::Generational if tag.has_moved() => SECOND,
-        Arenas::Copying if stays || tag.has_moved() => FIRST,
-        _ => of_new_objects(),
+    if stays {
+        FIRST
+    } else if !tag.has_moved() {
+        of_new_objects()
+    } else if model() == Arenas::Generational {
+        SECOND
+    } else {
+        FIRST
     }
 }
 
@@ -91,7 +99,7 @@ pub struct Changes {
 /// Creates the arena to which the next [`collect`] moves the survivors, if the model uses a new one.
 pub fn make_next() -> Option<jint> {
     (model() == Arenas::Copying).then(|| {
-        let next = SPACE.load(Ordering::Relaxed) + 1;
+        let next = of_new_objects() + 1;
         announced(next).reset();
         next
     })
@@ -111,7 +119,7 @@ pub fn collect() -> Changes {
             ..Changes::default()
         },
         Arenas::Copying => {
-            let old = SPACE.fetch_add(1, Ordering::Relaxed);
+            let old = OF_NEW_OBJECTS.fetch_add(1, Ordering::Relaxed);
             let new = old + 1;
             ids::begin_generation();
             let moves = survivors(|tag| {

@@ -6,7 +6,7 @@ mod library;
 mod on_load;
 mod self_test;
 
-use crate::gc::gate;
+use crate::gc::{arenas, gate};
 use crate::records::agents;
 use crate::records::phase::{self, Phase};
 use crate::threads::agent_clock;
@@ -140,6 +140,7 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     // SAFETY: as the caller promises.
     let jvm = unsafe { jvm::start(vm) }?;
     gate::register_early();
+    arenas::begin();
     agent_clock::start();
     let callbacks = jvmtiEventCallbacks {
         VMStart: Some(vm_start),
