@@ -16,7 +16,7 @@ use jvmpi_formats::profile::{
 };
 use jvmpi_layers::trace::{Trace, for_tests, statistics};
 use jvmpi_settings::Options;
-use jvmpi_settings::library::{contents_of, linkage_of, pe};
+use jvmpi_settings::library::{elf, pe};
 use std::io;
 use std::path::Path;
 
@@ -177,8 +177,8 @@ pub fn library(bytes: &[u8]) {
         library[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0");
     }
     let path = Path::new("libfuzz.so");
-    let _ = contents_of(path, &library);
-    let _ = linkage_of(path, &library);
+    let _ = elf::contents_of(path, &library);
+    let _ = elf::linkage_of(path, &library);
     let _ = pe::examine(path, bytes);
 }
 

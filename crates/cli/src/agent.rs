@@ -43,9 +43,7 @@ impl Agent {
         let is_file_name = given.extension().is_some_and(|extension| extension == DLL_EXTENSION);
         if is_path(given) || (is_file_name && given.exists()) {
             // The program may work in another directory.
-            return dunce::canonicalize(given)
-                .map(Some)
-                .map_err(|_| LibraryError::NoFile { path: given.into() });
+            return dunce::canonicalize(given).map(Some).map_err(|_| LibraryError::no_file(given));
         }
         let parts = [DLL_PREFIX.as_ref(), self.name.as_os_str(), DLL_SUFFIX.as_ref()];
         let name = parts.join(OsStr::new(""));

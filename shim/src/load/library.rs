@@ -3,8 +3,10 @@
 //! Every [`LibraryError`] is one line: which library, what is wrong with it, what to do.
 
 use jvm::platform::dynamic_loader::{Opened, symbol_in};
-use jvmpi_settings::library::{EXECUTABLE_STACK, NeededSymbol, ON_LOAD, without_executable_stack};
-pub use jvmpi_settings::library::{Instead, LibraryError, examine};
+use jvmpi_settings::library::{
+    EXECUTABLE_STACK, NeededSymbol, ON_LOAD, linkage, without_executable_stack,
+};
+pub use jvmpi_settings::library::{Fault, LibraryError, examine};
 use jvmpi_sys::{JVM_OnLoad, JVM_OnUnload};
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::{CString, OsStr, OsString, c_void};
@@ -28,30 +30,26 @@ pub struct AgentLibrary {
 /// the dynamic loader finds, for example in its cache, is loaded in the process.
 ///
 /// # Errors
-/// [`LibraryError::NoFile`], [`LibraryError::NotFound`], and [`LibraryError::Unloadable`] if the dynamic loader finds
-/// the library but cannot load it.
+/// Fails if there is no such library, or if the dynamic loader finds it but cannot load it.
 pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, LibraryError> {
     let name = name.as_ref();
     if name.as_encoded_bytes().iter().any(|byte| is_separator((*byte).into())) {
         let path = PathBuf::from(name);
-        return if path.exists() { Ok(path) } else { Err(LibraryError::NoFile { path }) };
+        return if path.exists() { Ok(path) } else { Err(LibraryError::no_file(&path)) };
     }
 
     let file_name = [OsStr::new(DLL_PREFIX), name, OsStr::new(DLL_SUFFIX)].join(OsStr::new(""));
     let candidates = search.iter().map(|directory| directory.join(&file_name));
     let (foreign, fitting): (Vec<_>, Vec<_>) = candidates
         .filter(|path| path.is_file())
-        .partition(|path| matches!(examine(path), Err(LibraryError::Foreign { .. })));
+        .partition(|path| examine(path).is_err_and(|error| error.fault == Fault::Foreign));
     if let Some(path) = fitting.into_iter().next() {
         return Ok(path);
     }
     if let Some(path) = found_by_loader(&file_name)? {
         return Ok(path);
     }
-    foreign
-        .into_iter()
-        .next()
-        .ok_or_else(|| LibraryError::NotFound { file_name, search: search.to_vec() })
+    foreign.into_iter().next().ok_or_else(|| LibraryError::not_found(&file_name, search))
 }
 
 /// Loads an agent library permanently and finds its entry point. All symbols are resolved now, so that a missing one
@@ -59,7 +57,7 @@ pub fn find(name: impl AsRef<OsStr>, search: &[PathBuf]) -> Result<PathBuf, Libr
 /// refuses is replaced by a copy without one.
 ///
 /// # Errors
-/// [`LibraryError::Unloadable`], [`LibraryError::NoOnLoad`].
+/// Fails if the dynamic loader cannot load it, or if it has no entry point.
 pub fn open(path: &Path, may_copy: bool) -> Result<AgentLibrary, LibraryError> {
     let library = load(path.as_os_str())
         .or_else(|error| match may_copy && error.to_string_lossy().contains(EXECUTABLE_STACK) {
@@ -69,8 +67,8 @@ pub fn open(path: &Path, may_copy: bool) -> Result<AgentLibrary, LibraryError> {
         .map_err(|error| unloadable(path, error))?;
     // The symbol can be NULL, as that of an indirect function.
     let entry = |name| library.symbol(&CString::new(name).ok()?);
-    let no_on_load = || LibraryError::NoOnLoad { path: path.into(), instead: Instead::Nothing };
-    let on_load = ON_LOAD.into_iter().find_map(entry).ok_or_else(no_on_load)?;
+    let on_load = ON_LOAD.into_iter().find_map(entry);
+    let on_load = on_load.ok_or_else(|| LibraryError::no_on_load(path, &[]))?;
     // SAFETY: the specification requires this type for a symbol of this name.
     let on_load = unsafe { mem::transmute::<NonNull<c_void>, JVM_OnLoad>(on_load) };
     // If the JVM loaded the library first, it did so lazily, and symbols are unresolved.
@@ -100,7 +98,7 @@ fn load_copy(path: &Path) -> Option<Result<Opened, OsString>> {
 fn unresolved_symbol(path: &Path, library: &Opened) -> Option<String> {
     let is_missing =
         |NeededSymbol { name, version }: &NeededSymbol| !library.finds(name, version.as_deref());
-    let missing = jvmpi_settings::library::needed_symbols(path).into_iter().find(is_missing)?;
+    let missing = linkage(path).ok()?.undefined.into_iter().find(is_missing)?;
     Some(missing.name.to_string_lossy().into_owned())
 }
 
@@ -141,7 +139,7 @@ fn unloadable(path: &Path, message: OsString) -> LibraryError {
     let prefix = format!("{}: ", path.display());
     let what = message.strip_prefix(&prefix).unwrap_or(&message);
     let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    LibraryError::Unloadable { path: path.into(), what }
+    LibraryError::unloadable(path, &what)
 }
 
 #[cfg(test)]
@@ -230,7 +228,7 @@ mod tests {
         let arguments = ["-shared", "-fPIC", "-fpcc-struct-return", "-Wl,-z,execstack", "-lm"];
         let file = directory.compile("libold.so", &source, &arguments);
         examine(&file).unwrap();
-        let needs = jvmpi_settings::library::needed_symbols(&file);
+        let needs = linkage(&file).unwrap().undefined;
         let version = CString::new(version).unwrap();
         for name in [c"sys_errlist", c"log"] {
             let needed = needs.iter().find(|needed| *needed.name == *name).unwrap();

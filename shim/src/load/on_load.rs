@@ -1,7 +1,7 @@
 //! Loads the agents that the shim itself is responsible for, and calls their `JVM_OnLoad`.
 
 use super::get_env::{self, claim, expect, while_beginning};
-use super::library::{self, AgentLibrary, Instead, LibraryError};
+use super::library::{self, AgentLibrary, Fault, LibraryError};
 use crate::records::agents::{self, Agent};
 use jni_sys::JNI_OK;
 use jvm::lock::Lock;
@@ -120,7 +120,7 @@ pub fn check_xrun_libraries() -> Result<(), String> {
                 expect(&library, options.into_owned());
             }
             // The VM loads this library as a JVMTI agent without the shim.
-            Err(LibraryError::NoOnLoad { instead: Instead::AgentOnLoad, .. }) => {}
+            Err(error) if error.fault == Fault::JvmtiAgent => {}
             Err(error) => return Err(error.to_string()),
         }
     }

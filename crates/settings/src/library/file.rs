@@ -49,7 +49,10 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, LibraryError> {
 /// Returns the error of a file that cannot be opened or read.
 pub fn unreadable(path: &Path, error: io::Error) -> LibraryError {
     match error.kind() {
-        io::ErrorKind::NotFound => LibraryError::NoFile { path: path.into() },
-        _ => LibraryError::Unreadable { path: path.into(), error },
+        io::ErrorKind::NotFound => LibraryError::no_file(path),
+        _ => LibraryError::new(
+            path,
+            format_args!("cannot be read: {error}: give this user access to it"),
+        ),
     }
 }

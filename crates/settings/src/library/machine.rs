@@ -6,6 +6,12 @@ use object::read::elf::FileHeader;
 use object::{Endianness, LittleEndian};
 use std::fmt;
 
+/// The ELF file header of this machine's libraries.
+#[cfg(target_pointer_width = "64")]
+pub type Native = elf::FileHeader64<Endianness>;
+#[cfg(target_pointer_width = "32")]
+pub type Native = elf::FileHeader32<Endianness>;
+
 /// A machine that a library was built for: the architecture, its word size and its byte order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Machine {
@@ -45,10 +51,7 @@ impl Machine {
         Self { bits: if is_64 { 64 } else { 32 }, big_endian: false, architecture }
     }
 
-    pub(crate) fn of<Elf: FileHeader<Endian = Endianness>>(
-        header: object::Result<&Elf>,
-    ) -> object::Result<Self> {
-        let header = header?;
+    pub(super) fn of<Elf: FileHeader<Endian = Endianness>>(header: &Elf) -> object::Result<Self> {
         Ok(Self {
             bits: if header.is_class_64() { 64 } else { 32 },
             big_endian: header.is_big_endian(),

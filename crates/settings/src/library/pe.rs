@@ -1,7 +1,7 @@
 //! Examines a library of Windows: a file in the Portable Executable format.
 
 use super::file::{Bounded, read_file};
-use super::{Contents, Instead, LibraryError, Machine, ON_LOAD, damaged, instead_of};
+use super::{Contents, LibraryError, Machine, check_entry_point};
 use object::LittleEndian;
 use object::pe::{
     IMAGE_DOS_SIGNATURE, IMAGE_FILE_DLL, IMAGE_NT_OPTIONAL_HDR32_MAGIC, ImageNtHeaders32,
@@ -10,51 +10,46 @@ use object::pe::{
 use object::read::pe::{ImageNtHeaders, Import, PeFile, optional_header_magic};
 use std::path::Path;
 
+/// The headers of this machine's libraries.
+#[cfg(target_pointer_width = "64")]
+type Native = ImageNtHeaders64;
+#[cfg(target_pointer_width = "32")]
+type Native = ImageNtHeaders32;
+
+/// A DLL for this machine.
+type Dll<'data> = PeFile<'data, Native, Bounded<'data>>;
+
 /// Examines the bytes of the file of a DLL. Returns an error unless a JVM can load it as an agent.
 ///
 /// # Errors
 /// The same as for [`examine`](super::examine).
 pub fn examine(path: &Path, data: &[u8]) -> Result<(), LibraryError> {
-    let data = Bounded(data);
-    let machine = machine(path, data)?;
-    if machine != Machine::THIS {
-        return Err(LibraryError::Foreign { path: path.into(), machine });
+    let file = parse(path, data)?;
+    let characteristics = file.nt_headers().file_header().characteristics;
+    if !characteristics.get(LittleEndian).contains(IMAGE_FILE_DLL) {
+        return Err(LibraryError::not_shared(path, "an executable program"));
     }
-    let damaged = |error| damaged(path, error);
-    let file = PeFile::<Native, _>::parse(data).map_err(damaged)?;
-    let headers = file.nt_headers();
-    if !headers.file_header().characteristics.get(LittleEndian).contains(IMAGE_FILE_DLL) {
-        let what = "an executable program";
-        return Err(LibraryError::NotShared { path: path.into(), what });
-    }
-    let mut instead = Instead::Nothing;
-    if let Some(exports) = file.export_table().map_err(damaged)? {
-        for (pointer, _) in exports.name_iter() {
-            let name = exports.name_from_pointer(pointer).map_err(damaged)?;
-            if ON_LOAD.iter().any(|entry| entry.as_bytes() == name) {
-                return Ok(());
-            }
-            instead = instead_of(name, instead);
-        }
-    }
-    Err(LibraryError::NoOnLoad { path: path.into(), instead })
+    let exported = exported(&file).map_err(|error| LibraryError::damaged(path, error))?;
+    check_entry_point(path, &exported)
 }
 
 /// Returns the machine that a PE file was built for.
-pub(crate) fn machine(path: &Path, data: Bounded<'_>) -> Result<Machine, LibraryError> {
+pub(crate) fn machine(path: &Path, data: &[u8]) -> Result<Machine, LibraryError> {
     fn of<Pe: ImageNtHeaders>(data: Bounded<'_>) -> object::Result<Machine> {
         let file = PeFile::<Pe, _>::parse(data)?;
         let headers = file.nt_headers();
         Ok(Machine::of_pe(headers.file_header(), headers.is_type_64()))
     }
+    let data = Bounded(data);
     if !data.0.starts_with(&IMAGE_DOS_SIGNATURE.to_le_bytes()) {
-        return Err(LibraryError::NotPe { path: path.into() });
+        let what = "is not a PE file: give the agent's DLL for Windows";
+        return Err(LibraryError::new(path, what));
     }
     let machine = optional_header_magic(data).and_then(|magic| match magic {
         IMAGE_NT_OPTIONAL_HDR32_MAGIC => of::<ImageNtHeaders32>(data),
         _ => of::<ImageNtHeaders64>(data),
     });
-    machine.map_err(|error| damaged(path, error))
+    machine.map_err(|error| LibraryError::damaged(path, error))
 }
 
 /// Examines the bytes of the file of an agent's DLL.
@@ -90,10 +85,9 @@ pub fn linkage(path: &Path) -> Result<Linkage, LibraryError> {
 /// The errors of [`linkage`].
 pub fn address_of(path: &Path, symbol: &str) -> Result<Option<u32>, LibraryError> {
     let bytes = read_file(path)?;
+    let file = parse(path, &bytes)?;
     let read = || {
-        let Some(exports) = PeFile::<Native, _>::parse(Bounded(&bytes))?.export_table()? else {
-            return Ok(None);
-        };
+        let Some(exports) = file.export_table()? else { return Ok(None) };
         for (pointer, index) in exports.name_iter() {
             if exports.name_from_pointer(pointer)? == symbol.as_bytes() {
                 return exports.address_by_index(index).map(Some);
@@ -101,24 +95,30 @@ pub fn address_of(path: &Path, symbol: &str) -> Result<Option<u32>, LibraryError
         }
         Ok(None)
     };
-    read().map_err(|error| damaged(path, error))
+    read().map_err(|error| LibraryError::damaged(path, error))
+}
+
+/// Reads the headers of a DLL for this machine.
+fn parse<'data>(path: &Path, data: &'data [u8]) -> Result<Dll<'data>, LibraryError> {
+    LibraryError::check_machine(path, machine(path, data)?)?;
+    PeFile::parse(Bounded(data)).map_err(|error| LibraryError::damaged(path, error))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Returns the symbols that a DLL exports.
+fn exported(file: &Dll<'_>) -> object::Result<Vec<String>> {
+    let Some(exports) = file.export_table()? else { return Ok(Vec::new()) };
+    let names = exports.name_iter().map(|(pointer, _)| exports.name_from_pointer(pointer));
+    names.map(|name| name.map(text)).collect()
 }
 
 fn linkage_of(path: &Path, data: &[u8]) -> Result<Linkage, LibraryError> {
-    let data = Bounded(data);
-    let machine = machine(path, data)?;
-    if machine != Machine::THIS {
-        return Err(LibraryError::Foreign { path: path.into(), machine });
-    }
+    let file = parse(path, data)?;
     let read = || {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let file = PeFile::<Native, _>::parse(data)?;
-        let mut linkage = Linkage::default();
-        if let Some(exports) = file.export_table()? {
-            for (pointer, _) in exports.name_iter() {
-                linkage.exported.push(text(exports.name_from_pointer(pointer)?));
-            }
-        }
+        let mut linkage = Linkage { exported: exported(&file)?, imported: Vec::new() };
         let Some(imports) = file.import_table()? else { return Ok(linkage) };
         let mut descriptors = imports.descriptors()?;
         while let Some(descriptor) = descriptors.next()? {
@@ -137,14 +137,8 @@ fn linkage_of(path: &Path, data: &[u8]) -> Result<Linkage, LibraryError> {
         }
         Ok(linkage)
     };
-    read().map_err(|error| damaged(path, error))
+    read().map_err(|error: object::Error| LibraryError::damaged(path, error))
 }
-
-/// The headers of this machine's libraries.
-#[cfg(target_pointer_width = "64")]
-type Native = ImageNtHeaders64;
-#[cfg(target_pointer_width = "32")]
-type Native = ImageNtHeaders32;
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {

@@ -1,6 +1,6 @@
 //! Libraries that want an executable stack. glibc 2.41 and later do not load them into a running process.
 
-use super::Native;
+use super::machine::Native;
 use object::elf;
 use object::pod::{bytes_of_mut, bytes_of_slice, from_bytes_mut};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -53,7 +53,7 @@ mod tests {
         let changed = without_executable_stack(&fs::read(before).unwrap()).unwrap();
         assert_eq!(without_executable_stack(&changed), None);
         let after = directory.write("after", &changed);
-        let linkage = |path| format!("{:?}", super::super::linkage(path).unwrap());
+        let linkage = |path| format!("{:?}", crate::library::linkage(path).unwrap());
         assert_eq!(linkage(&after), linkage(before));
     }
 

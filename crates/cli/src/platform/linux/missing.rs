@@ -41,14 +41,16 @@ pub fn of(path: &Path) -> Missing {
         }
     }
     let linkages = || loaded.iter().map(|(_, linkage)| linkage);
-    let defined: HashSet<&String> = linkages().flat_map(|linkage| &linkage.defined).collect();
-    let undefined: BTreeSet<&String> = linkages()
+    let defined = linkages().flat_map(|linkage| &linkage.defined);
+    let defined: HashSet<&str> = defined.map(String::as_str).collect();
+    let undefined: BTreeSet<&str> = linkages()
         .flat_map(|linkage| &linkage.undefined)
+        .filter_map(|symbol| symbol.name.to_str().ok())
         .filter(|symbol| !defined.contains(symbol) && !is_of_the_vm(symbol))
         .collect();
     // With a library, all that it defines is missing.
     if missing.libraries.is_empty() {
-        missing.symbols = undefined.into_iter().cloned().collect();
+        missing.symbols = undefined.into_iter().map(str::to_owned).collect();
     }
     missing
 }
