@@ -74,9 +74,7 @@ impl Options {
             its.flat_map(|(_, settings)| settings.clone()).collect::<Vec<_>>()
         };
         let (quirks, sections) = (named(quirks), named(sections));
-        // Cannot fail: each setting was checked when it was read.
-        overlay([&quirks, top, &sections, environment])
-            .map_or_else(|_| AgentOptions::default(), |o| o.1)
+        overlay([&quirks, top, &sections, environment]).1
     }
 
     /// Returns the built-in settings for the agent in this library that no other source overrides, such

@@ -4,7 +4,7 @@ use super::error::OptionsError;
 use super::section::{Section, Sections};
 use super::setting::Setting;
 use super::settings::AgentOptions;
-use super::sources::{find_key, missing_value, names};
+use super::sources::{names, setting};
 use std::fs;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -34,7 +34,7 @@ impl Config {
         for (name, value) in document.get_ref() {
             let place = source(name.span().start);
             if name.get_ref() != "agent" {
-                config.top.push(file_setting(place, name.get_ref(), value.get_ref())?);
+                config.top.push(setting(&place, name.get_ref(), value.get_ref().as_str())?);
                 continue;
             }
             let sections = value.get_ref().as_table().ok_or_else(|| not_a_section(&place))?;
@@ -45,7 +45,7 @@ impl Config {
                 for (name, value) in section {
                     let place = source(name.span().start);
                     let Some(further) = value.get_ref().as_table() else {
-                        settings.push(agent_setting(place, name.get_ref(), value.get_ref())?);
+                        settings.push(agent_setting(&place, name.get_ref(), value.get_ref())?);
                         continue;
                     };
                     // [agent.libfoo.so] without quotes is a table `so` in a section `libfoo`.
@@ -53,7 +53,7 @@ impl Config {
                         return Err(not_a_section(&place));
                     }
                     let further = further.iter().map(|(name, value)| {
-                        agent_setting(source(name.span().start), name.get_ref(), value.get_ref())
+                        agent_setting(&source(name.span().start), name.get_ref(), value.get_ref())
                     });
                     let section = Section::new(library.get_ref(), name.get_ref());
                     config.sections.insert(section, further.collect::<Result<_, _>>()?);
@@ -78,29 +78,17 @@ pub fn read_config(path: &Path) -> Result<String, OptionsError> {
     })
 }
 
-fn file_setting(source: String, name: &str, value: &DeValue<'_>) -> Result<Setting, OptionsError> {
-    let key = find_key(&source, name)?;
-    let value = value.as_str().ok_or_else(|| missing_value(&source, key))?.into();
-    Ok(Setting { source, key, value })
-}
-
 /// Parses a setting in the section of an agent.
-fn agent_setting(source: String, name: &str, value: &DeValue<'_>) -> Result<Setting, OptionsError> {
-    let setting = file_setting(source, name, value)?;
-    let is_per_agent = AgentOptions::KEYS.iter().any(|key| key.name == setting.key.name);
-    if is_per_agent { Ok(setting) } else { Err(not_per_agent(&setting)) }
-}
-
-fn not_per_agent(Setting { source, key, .. }: &Setting) -> OptionsError {
+fn agent_setting(source: &str, name: &str, value: &DeValue<'_>) -> Result<Setting, OptionsError> {
+    let setting = setting(source, name, value.as_str())?;
+    if AgentOptions::KEYS.iter().any(|key| key.name == name) {
+        return Ok(setting);
+    }
     let valid = names(AgentOptions::KEYS);
-    OptionsError::new(
-        source,
-        format_args!(
-            "'{}' holds for all agents, so it goes to the top of the file; valid in a section: \
-             {valid}",
-            key.name
-        ),
-    )
+    let what = format_args!(
+        "'{name}' holds for all agents, so it goes to the top of the file; valid in a section: {valid}"
+    );
+    Err(OptionsError::new(source, what))
 }
 
 fn not_a_section(source: &str) -> OptionsError {

@@ -109,10 +109,7 @@ impl Options {
         let config = config.map(|(path, text)| Config::parse(path, text)).transpose()?;
         let Config { top, sections } = config.unwrap_or_default();
 
-        let (mut options, _) = overlay([&top, &environment])?;
-        for section in sections.values() {
-            overlay([section])?;
-        }
+        let (mut options, _) = overlay([&top, &environment]);
         options.agents = Agents { top, sections, environment };
         Ok(options)
     }
@@ -121,15 +118,13 @@ impl Options {
     /// cputime=wall; libfoo.so: names=slash`. Empty if there are none.
     pub fn describe(&self) -> String {
         let Agents { top, sections, environment } = &self.agents;
-        let agent_options =
-            |layers| overlay::<3>(layers).map_or_else(|_| AgentOptions::default(), |o| o.1);
-        let none = Vec::new();
-        let others = agent_options([top, &none, environment]);
+        let (_, others) = overlay([top, environment]);
         let mut general = self.differences(&Self::default());
         general.extend(others.differences(&AgentOptions::default()));
 
         let special = sections.iter().filter_map(|(section, settings)| {
-            let differences = agent_options([top, settings, environment]).differences(&others);
+            let (_, own) = overlay([top, settings, environment]);
+            let differences = own.differences(&others);
             (!differences.is_empty()).then(|| format!("{section}: {}", differences.join(" ")))
         });
         let general = Some(general.join(" ")).filter(|general| !general.is_empty());

@@ -22,10 +22,9 @@ pub trait Value: Sized + Clone + PartialEq + fmt::Display {
     fn parse(text: &str) -> Option<Self>;
 }
 
-/// `key=value` as it was read, and where.
+/// `key=value` as it was read; the value is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    pub source: String,
     pub key: &'static Key,
     pub value: String,
 }

@@ -8,23 +8,13 @@ use super::settings::{AgentOptions, Options};
 pub const OPTIONS_VARIABLE: &str = "JVMPI_OPTIONS";
 
 /// Returns the built-in defaults, overridden by each of `layers` in turn.
-pub fn overlay<const N: usize>(
-    layers: [&Vec<Setting>; N],
-) -> Result<(Options, AgentOptions), OptionsError> {
+pub fn overlay<const N: usize>(layers: [&Vec<Setting>; N]) -> (Options, AgentOptions) {
     let (mut options, mut agent) = (Options::default(), AgentOptions::default());
-    for Setting { source, key, value } in layers.into_iter().flatten() {
-        options.set(key, value).and_then(|()| agent.set(key, value)).ok_or_else(|| {
-            let Key { name, valid, help } = key;
-            OptionsError::new(
-                source,
-                format_args!(
-                    "'{value}' is not a value of '{name}'; valid: {} ({help})",
-                    valid.join(", ")
-                ),
-            )
-        })?;
+    for Setting { key, value } in layers.into_iter().flatten() {
+        // Cannot fail: the value is valid.
+        let _ = (options.set(key, value), agent.set(key, value));
     }
-    Ok((options, agent))
+    (options, agent)
 }
 
 /// Parses the settings in the value of `JVMPI_OPTIONS`.
@@ -33,33 +23,35 @@ pub fn environment_settings(text: &str) -> Result<Vec<Setting>, OptionsError> {
         .filter(|word| !word.is_empty())
         .map(|word| {
             let (name, value) = word.split_once('=').unzip();
-            let key = find_key(OPTIONS_VARIABLE, name.unwrap_or(word))?;
-            let value = value.ok_or_else(|| missing_value(OPTIONS_VARIABLE, key))?;
-            Ok(Setting { source: OPTIONS_VARIABLE.into(), key, value: value.into() })
+            setting(OPTIONS_VARIABLE, name.unwrap_or(word), value)
         })
         .collect()
 }
 
-/// Returns the setting of this name. If there is none, returns an error that names `source`.
-pub fn find_key(source: &str, name: &str) -> Result<&'static Key, OptionsError> {
+/// Returns the setting of this name with this value. If there is none, or if the value is missing or not valid, returns an
+/// error that names `source`.
+pub fn setting(source: &str, name: &str, value: Option<&str>) -> Result<Setting, OptionsError> {
     let mut keys = Options::KEYS.iter().chain(AgentOptions::KEYS);
-    keys.find(|key| key.name == name).ok_or_else(|| {
+    let Some(key @ Key { valid, help, .. }) = keys.find(|key| key.name == name) else {
         let valid = names(Options::KEYS.iter().chain(AgentOptions::KEYS));
-        OptionsError::new(source, format_args!("unknown key '{name}'; valid: {valid}"))
-    })
-}
-
-/// Returns the error for a setting without a value.
-pub fn missing_value(source: &str, Key { name, valid, .. }: &Key) -> OptionsError {
-    let (example, valid) = (valid[0], valid.join(", "));
-    let example = match source {
-        OPTIONS_VARIABLE => format!("{name}={example}"),
-        _ => format!("{name} = \"{example}\""),
+        let what = format_args!("unknown key '{name}'; valid: {valid}");
+        return Err(OptionsError::new(source, what));
     };
-    OptionsError::new(
-        source,
-        format_args!("'{name}' needs a value, as in {example}; valid: {valid}"),
-    )
+    let (example, valid) = (valid[0], valid.join(", "));
+    let Some(value) = value else {
+        let example = match source {
+            OPTIONS_VARIABLE => format!("{name}={example}"),
+            _ => format!("{name} = \"{example}\""),
+        };
+        let what = format_args!("'{name}' needs a value, as in {example}; valid: {valid}");
+        return Err(OptionsError::new(source, what));
+    };
+    let is_valid = Options::default().set(key, value).and(AgentOptions::default().set(key, value));
+    if is_valid.is_none() {
+        let what = format_args!("'{value}' is not a value of '{name}'; valid: {valid} ({help})");
+        return Err(OptionsError::new(source, what));
+    }
+    Ok(Setting { key, value: value.to_owned() })
 }
 
 /// Returns the settings' names for an error message.
