@@ -63,8 +63,8 @@ impl Agent {
     fn of(path: &Path) -> Result<Self, LibraryError> {
         let contents = contents(path)?;
         let missing = missing::of(path);
-        let quirks = if contents.has_no_quirks { vec![] } else { jvmpi_settings::quirks_of(path) };
-        let mut quirks: Vec<_> = quirks.iter().map(ToString::to_string).collect();
+        let mut quirks =
+            if contents.has_no_quirks { vec![] } else { jvmpi_settings::quirks_of(path) };
         if contents.has_executable_stack {
             quirks.push("execstack=copy with glibc 2.41 or later".into());
         }

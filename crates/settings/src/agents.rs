@@ -7,7 +7,6 @@ use super::settings::{AgentOptions, Options};
 use super::sources::overlay;
 use std::borrow::Cow;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-use std::fmt;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -19,32 +18,14 @@ static QUIRKS: LazyLock<Sections> = LazyLock::new(|| {
     quirks.unwrap_or_default().sections
 });
 
-/// A built-in setting of a known agent, displayed as in `cputime=wall with monitor=y`.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Quirk {
-    /// `key=value`.
-    pub setting: String,
-    /// The text that must be among the agent's own options for the quirk to apply; empty for any
-    /// options.
-    pub option: String,
-}
-
-impl fmt::Display for Quirk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.setting)?;
-        if self.option.is_empty() { Ok(()) } else { write!(f, " with {}", self.option) }
-    }
-}
-
-/// Returns the built-in settings for the agent in this library.
-pub fn quirks_of(library: impl AsRef<Path>) -> Vec<Quirk> {
+/// Returns the built-in settings for the agent in this library, as in `cputime=wall with monitor=y`: behind `with` is
+/// the text that must be among the agent's own options, if there must be one.
+pub fn quirks_of(library: impl AsRef<Path>) -> Vec<String> {
     let name = name_of(library.as_ref());
     let sections = QUIRKS.iter().filter(|(section, _)| section.library == name);
     let quirks = sections.flat_map(|(section, settings)| {
-        settings.iter().map(|Setting { key, value, .. }| Quirk {
-            setting: format!("{}={value}", key.name),
-            option: section.option.clone(),
-        })
+        let settings = settings.iter().map(|Setting { key, value }| (key.name, value));
+        settings.map(|(key, value)| format!("{key}={value}{}", section.condition()))
     });
     quirks.collect()
 }
@@ -154,9 +135,8 @@ mod tests {
             assert_eq!(options.agent(hprof, agent_options).cputime, cputime, "{agent_options}");
             assert_eq!(options.describe_quirks(hprof, agent_options), quirks, "{agent_options}");
         }
-        let quirks: Vec<_> = quirks_of(hprof).iter().map(ToString::to_string).collect();
-        assert_eq!(quirks, ["cputime=wall with monitor=y", "unload=off with monitor=y"]);
-        assert_eq!(quirks_of("/opt/agents/libfoo.so"), []);
+        assert_eq!(quirks_of(hprof), ["cputime=wall with monitor=y", "unload=off with monitor=y"]);
+        assert_eq!(quirks_of("/opt/agents/libfoo.so"), [""; 0]);
         let options = Options::parse("cputime=cpu", None).unwrap();
         assert_eq!(options.agent(hprof, "monitor=y").cputime, CpuTime::Cpu);
         assert_eq!(options.describe_quirks(hprof, "monitor=y"), "unload=off");

@@ -31,7 +31,7 @@ mod settings;
 mod sources;
 mod trace_file;
 
-pub use agents::{Quirk, quirks_of};
+pub use agents::quirks_of;
 pub use alloc::Alloc;
 use config_file::{CONFIG_VARIABLE, Config, read_config};
 pub use error::OptionsError;

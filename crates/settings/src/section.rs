@@ -30,6 +30,12 @@ impl Section {
         Self { library: library.into(), option: option.into() }
     }
 
+    /// Returns its condition, as in ` with a=b`; empty if there is none.
+    pub fn condition(&self) -> String {
+        let option = Some(&self.option).filter(|option| !option.is_empty());
+        option.map(|option| format!(" with {}", one_line(option))).unwrap_or_default()
+    }
+
     /// Returns true if it is for a library of this name, loaded with these options.
     pub fn is_for(&self, library: &str, options: &str) -> bool {
         let has_option = || options.split(',').any(|option| option.trim() == self.option);
@@ -39,7 +45,6 @@ impl Section {
 
 impl fmt::Display for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&one_line(&self.library))?;
-        if self.option.is_empty() { Ok(()) } else { write!(f, " with {}", one_line(&self.option)) }
+        write!(f, "{}{}", one_line(&self.library), self.condition())
     }
 }
