@@ -12,7 +12,8 @@
 //!
 //! [`dump`] has the dumps that JVMPI passes to agents. `profile` has the model of a profile and the formats of its
 //! files, among them the two of HPROF. `hprof` has what front ends and HPROF send each other. Both need the feature
-//! `profile` of this crate, which is on by default. [`planted`] recognizes files of other users.
+//! `profile` of this crate, which is on by default. [`modified_utf8`] decodes names, and [`planted`] recognizes files of
+//! other users.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -20,6 +21,7 @@ pub mod dump;
 mod heap_tag;
 #[cfg(feature = "profile")]
 pub mod hprof;
+pub mod modified_utf8;
 mod platform;
 #[cfg(feature = "profile")]
 pub mod profile;

@@ -1,5 +1,6 @@
 //! The strings in events.
 
+use jvmpi_formats::modified_utf8::decode;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -36,11 +37,7 @@ impl<'e> ModifiedUtf8<'e> {
 
     /// Decodes the string. Invalid bytes and unpaired surrogates become U+FFFD.
     pub fn to_str(self) -> Cow<'e, str> {
-        match self.0.to_str() {
-            // UTF-8 and modified UTF-8 differ only in NUL and in characters of four bytes.
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => Cow::Owned(decode(self.as_bytes())),
-        }
+        decode(self.as_bytes())
     }
 }
 
@@ -59,58 +56,5 @@ impl fmt::Display for ModifiedUtf8<'_> {
 impl fmt::Debug for ModifiedUtf8<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.to_str(), f)
-    }
-}
-
-fn decode(bytes: &[u8]) -> String {
-    let mut rest = bytes;
-    let units = std::iter::from_fn(|| {
-        let (unit, length) = unit(rest)?;
-        rest = &rest[length..];
-        Some(unit)
-    });
-    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
-}
-
-/// Returns the first UTF-16 unit, and the number of bytes that encode it.
-fn unit(bytes: &[u8]) -> Option<(u16, usize)> {
-    let low = |i: usize| bytes.get(i).filter(|b| **b & 0xc0 == 0x80).map(|b| u16::from(b & 0x3f));
-    let first = *bytes.first()?;
-    let decoded = match first {
-        0..0x80 => Some((first.into(), 1)),
-        0xc0..0xe0 => low(1).map(|a| (u16::from(first & 0x1f) << 6 | a, 2)),
-        0xe0..0xf0 => {
-            low(1).zip(low(2)).map(|(a, b)| (u16::from(first & 0xf) << 12 | a << 6 | b, 3))
-        }
-        _ => None,
-    };
-    Some(decoded.unwrap_or((char::REPLACEMENT_CHARACTER as u16, 1)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(bytes: &CStr) -> String {
-        ModifiedUtf8(bytes).to_str().into_owned()
-    }
-
-    #[test]
-    fn nul_and_surrogate_pairs_are_decoded() {
-        assert_eq!(text(c"a\xc0\x80b"), "a\0b");
-        assert_eq!(text(c"\xed\xa0\xbd\xed\xb8\x80!"), "\u{1f600}!");
-        assert_eq!(text(c"\xed\xa0\xbd!"), "\u{fffd}!", "unpaired surrogate");
-        assert_eq!(text(c"x\xc3\xa4\xe2\x82\xac\xc0\x80"), "xä€\0");
-    }
-
-    #[test]
-    fn invalid_bytes_become_replacement_characters() {
-        assert_eq!(text(c"a\xff\xc3z"), "a\u{fffd}\u{fffd}z");
-        assert_eq!(text(c"\xe2\x82"), "\u{fffd}\u{fffd}");
-    }
-
-    #[test]
-    fn ascii_names_are_borrowed() {
-        assert!(matches!(ModifiedUtf8(c"java.lang.String").to_str(), Cow::Borrowed(_)));
     }
 }
