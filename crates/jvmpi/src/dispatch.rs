@@ -91,7 +91,8 @@ impl<'a, A: Agent> Sent<'a, A> {
             }
             JVMPI_EVENT_THREAD_END => {
                 // SAFETY: `new`'s caller promised a valid event.
-                let _end = thread_local::AtEnd::new(self.jvmpi, unsafe { (*self.event).env_id });
+                let env = unsafe { (*self.event).env_id };
+                let _end = thread_local::AtEnd { jvmpi: self.jvmpi, env };
                 self.call(A::thread_end);
             }
 

@@ -4,7 +4,7 @@ use jni_sys::jint;
 use jvmpi_sys::*;
 
 macro_rules! event_types {
-    ($($(#[doc = $what:literal])* $name:ident = $constant:ident,)*) => {
+    ($($name:ident: $method:ident = $constant:ident,)*) => {
         /// An event that can be enabled. Each variant names the method of [`Agent`](crate::Agent) that
         /// receives it.
         ///
@@ -13,7 +13,10 @@ macro_rules! event_types {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(i32)]
         pub enum EventType {
-            $($(#[doc = $what])* $name = $constant,)*
+            $(
+                #[doc = concat!("`", stringify!($method), "`")]
+                $name = $constant,
+            )*
         }
 
         impl EventType {
@@ -29,74 +32,40 @@ macro_rules! event_types {
 }
 
 event_types! {
-    /// `method_entry`
-    MethodEntry = JVMPI_EVENT_METHOD_ENTRY,
-    /// `method_entry2`
-    MethodEntry2 = JVMPI_EVENT_METHOD_ENTRY2,
-    /// `method_exit`
-    MethodExit = JVMPI_EVENT_METHOD_EXIT,
-    /// `object_alloc`
-    ObjectAlloc = JVMPI_EVENT_OBJECT_ALLOC,
-    /// `object_free`
-    ObjectFree = JVMPI_EVENT_OBJECT_FREE,
-    /// `object_move`
-    ObjectMove = JVMPI_EVENT_OBJECT_MOVE,
-    /// `compiled_method_load`
-    CompiledMethodLoad = JVMPI_EVENT_COMPILED_METHOD_LOAD,
-    /// `compiled_method_unload`
-    CompiledMethodUnload = JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
-    /// `instruction_start`
-    InstructionStart = JVMPI_EVENT_INSTRUCTION_START,
-    /// `thread_start`
-    ThreadStart = JVMPI_EVENT_THREAD_START,
-    /// `thread_end`
-    ThreadEnd = JVMPI_EVENT_THREAD_END,
-    /// `class_load_hook`
-    ClassLoadHook = JVMPI_EVENT_CLASS_LOAD_HOOK,
-    /// `jni_globalref_alloc`
-    JniGlobalrefAlloc = JVMPI_EVENT_JNI_GLOBALREF_ALLOC,
-    /// `jni_globalref_free`
-    JniGlobalrefFree = JVMPI_EVENT_JNI_GLOBALREF_FREE,
-    /// `jni_weak_globalref_alloc`
-    JniWeakGlobalrefAlloc = JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC,
-    /// `jni_weak_globalref_free`
-    JniWeakGlobalrefFree = JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,
-    /// `class_load`
-    ClassLoad = JVMPI_EVENT_CLASS_LOAD,
-    /// `class_unload`
-    ClassUnload = JVMPI_EVENT_CLASS_UNLOAD,
-    /// `data_dump_request`
-    DataDumpRequest = JVMPI_EVENT_DATA_DUMP_REQUEST,
-    /// `data_reset_request`
-    DataResetRequest = JVMPI_EVENT_DATA_RESET_REQUEST,
-    /// `jvm_init_done`
-    JvmInitDone = JVMPI_EVENT_JVM_INIT_DONE,
-    /// `jvm_shut_down`
-    JvmShutDown = JVMPI_EVENT_JVM_SHUT_DOWN,
-    /// `arena_new`
-    ArenaNew = JVMPI_EVENT_ARENA_NEW,
-    /// `arena_delete`
-    ArenaDelete = JVMPI_EVENT_ARENA_DELETE,
-    /// `raw_monitor_contended_enter`
-    RawMonitorContendedEnter = JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
-    /// `raw_monitor_contended_entered`
-    RawMonitorContendedEntered = JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
-    /// `raw_monitor_contended_exit`
-    RawMonitorContendedExit = JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT,
-    /// `monitor_contended_enter`
-    MonitorContendedEnter = JVMPI_EVENT_MONITOR_CONTENDED_ENTER,
-    /// `monitor_contended_entered`
-    MonitorContendedEntered = JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
-    /// `monitor_contended_exit`
-    MonitorContendedExit = JVMPI_EVENT_MONITOR_CONTENDED_EXIT,
-    /// `monitor_wait`
-    MonitorWait = JVMPI_EVENT_MONITOR_WAIT,
-    /// `monitor_waited`
-    MonitorWaited = JVMPI_EVENT_MONITOR_WAITED,
-    /// `gc_start`
-    GcStart = JVMPI_EVENT_GC_START,
-    /// `gc_finish`
-    GcFinish = JVMPI_EVENT_GC_FINISH,
+    MethodEntry: method_entry = JVMPI_EVENT_METHOD_ENTRY,
+    MethodEntry2: method_entry2 = JVMPI_EVENT_METHOD_ENTRY2,
+    MethodExit: method_exit = JVMPI_EVENT_METHOD_EXIT,
+    ObjectAlloc: object_alloc = JVMPI_EVENT_OBJECT_ALLOC,
+    ObjectFree: object_free = JVMPI_EVENT_OBJECT_FREE,
+    ObjectMove: object_move = JVMPI_EVENT_OBJECT_MOVE,
+    CompiledMethodLoad: compiled_method_load = JVMPI_EVENT_COMPILED_METHOD_LOAD,
+    CompiledMethodUnload: compiled_method_unload = JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
+    InstructionStart: instruction_start = JVMPI_EVENT_INSTRUCTION_START,
+    ThreadStart: thread_start = JVMPI_EVENT_THREAD_START,
+    ThreadEnd: thread_end = JVMPI_EVENT_THREAD_END,
+    ClassLoadHook: class_load_hook = JVMPI_EVENT_CLASS_LOAD_HOOK,
+    JniGlobalrefAlloc: jni_globalref_alloc = JVMPI_EVENT_JNI_GLOBALREF_ALLOC,
+    JniGlobalrefFree: jni_globalref_free = JVMPI_EVENT_JNI_GLOBALREF_FREE,
+    JniWeakGlobalrefAlloc: jni_weak_globalref_alloc = JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC,
+    JniWeakGlobalrefFree: jni_weak_globalref_free = JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,
+    ClassLoad: class_load = JVMPI_EVENT_CLASS_LOAD,
+    ClassUnload: class_unload = JVMPI_EVENT_CLASS_UNLOAD,
+    DataDumpRequest: data_dump_request = JVMPI_EVENT_DATA_DUMP_REQUEST,
+    DataResetRequest: data_reset_request = JVMPI_EVENT_DATA_RESET_REQUEST,
+    JvmInitDone: jvm_init_done = JVMPI_EVENT_JVM_INIT_DONE,
+    JvmShutDown: jvm_shut_down = JVMPI_EVENT_JVM_SHUT_DOWN,
+    ArenaNew: arena_new = JVMPI_EVENT_ARENA_NEW,
+    ArenaDelete: arena_delete = JVMPI_EVENT_ARENA_DELETE,
+    RawMonitorContendedEnter: raw_monitor_contended_enter = JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER,
+    RawMonitorContendedEntered: raw_monitor_contended_entered = JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
+    RawMonitorContendedExit: raw_monitor_contended_exit = JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT,
+    MonitorContendedEnter: monitor_contended_enter = JVMPI_EVENT_MONITOR_CONTENDED_ENTER,
+    MonitorContendedEntered: monitor_contended_entered = JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
+    MonitorContendedExit: monitor_contended_exit = JVMPI_EVENT_MONITOR_CONTENDED_EXIT,
+    MonitorWait: monitor_wait = JVMPI_EVENT_MONITOR_WAIT,
+    MonitorWaited: monitor_waited = JVMPI_EVENT_MONITOR_WAITED,
+    GcStart: gc_start = JVMPI_EVENT_GC_START,
+    GcFinish: gc_finish = JVMPI_EVENT_GC_FINISH,
 }
 
 #[cfg(test)]

@@ -225,30 +225,21 @@ fn give<T: Send + 'static>(jvmpi: Jvmpi, env: *mut JNIEnv, data: T) {
 
 /// Removes the data of a thread that has ended, when dropped.
 pub(crate) struct AtEnd {
-    jvmpi: Jvmpi,
-    env: *mut JNIEnv,
-}
-
-impl AtEnd {
-    pub(crate) fn new(jvmpi: Jvmpi, env: *mut JNIEnv) -> Self {
-        Self { jvmpi, env }
-    }
+    pub jvmpi: Jvmpi,
+    pub env: *mut JNIEnv,
 }
 
 impl Drop for AtEnd {
     fn drop(&mut self) {
-        end(self.jvmpi, self.env);
+        let Self { jvmpi, env } = *self;
+        if IN_USE.load(Ordering::Relaxed)
+            && let Some(ended) = block(jvmpi, env)
+        {
+            set(jvmpi, env, ptr::null_mut());
+            retire(ended.as_ptr(), ended.as_ptr());
+            free_retired();
+        }
     }
-}
-
-fn end(jvmpi: Jvmpi, env: *mut JNIEnv) {
-    if !IN_USE.load(Ordering::Relaxed) {
-        return;
-    }
-    let Some(ended) = block(jvmpi, env) else { return };
-    set(jvmpi, env, ptr::null_mut());
-    retire(ended.as_ptr(), ended.as_ptr());
-    free_retired();
 }
 
 /// Adds a chain of blocks to those waiting to be freed.

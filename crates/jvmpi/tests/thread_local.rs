@@ -1,8 +1,8 @@
 //! Thread-local data is dropped once, after its thread has ended, and not while another thread uses it.
 
+#[macro_use]
 mod fake_vm;
 
-use jvmpi::export::Loaded;
 use jvmpi::sys::jni_sys::JNI_OK;
 use jvmpi::sys::*;
 use jvmpi::*;
@@ -70,19 +70,10 @@ impl Agent for Keeper {
     }
 }
 
-static AGENT: Loaded<Keeper> = Loaded::new();
-
-unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
-    // SAFETY: the fake VM calls this function with an event.
-    unsafe { AGENT.notify_event(event) }
-}
-
 #[test]
 fn data_is_dropped_once_no_thread_uses_it() {
     let vm = fake_vm::vm(JVMPI_VERSION_1_2);
-    // SAFETY: `vm` is a fake VM whose `GetEnv` works.
-    let loaded = unsafe { AGENT.on_load(vm, c"".as_ptr(), "thread_local", notify_event) };
-    assert_eq!(loaded, JNI_OK);
+    assert_eq!(load!(Keeper, vm, c"".as_ptr()), JNI_OK);
     assert_eq!(fake_vm::calls(), [("EnableEvent", JVMPI_EVENT_THREAD_END as usize)]);
 
     for thread in [16, 32, 48, 64] {

@@ -1,8 +1,8 @@
 //! Threads end while other threads read their data. `cargo xtask race` runs this under ThreadSanitizer.
 
+#[macro_use]
 mod fake_vm;
 
-use jvmpi::export::Loaded;
 use jvmpi::sys::jni_sys::JNI_OK;
 use jvmpi::sys::*;
 use jvmpi::*;
@@ -55,22 +55,13 @@ impl Agent for Looker {
     }
 }
 
-static AGENT: Loaded<Looker> = Loaded::new();
-
-unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
-    // SAFETY: the fake VM calls this function with an event.
-    unsafe { AGENT.notify_event(event) }
-}
-
 const THREADS: usize = 4;
 const LIVES: usize = 5_000;
 
 #[test]
 fn no_thread_reads_dropped_data() {
     let vm = fake_vm::vm(JVMPI_VERSION_1_2);
-    // SAFETY: `vm` is a fake VM whose `GetEnv` works.
-    let loaded = unsafe { AGENT.on_load(vm, c"".as_ptr(), "thread_local_race", notify_event) };
-    assert_eq!(loaded, JNI_OK);
+    assert_eq!(load!(Looker, vm, c"".as_ptr()), JNI_OK);
     _ = fake_vm::calls();
     std::thread::scope(|scope| {
         for thread in 1..=THREADS {

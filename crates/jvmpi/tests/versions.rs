@@ -1,10 +1,10 @@
 //! A VM with version 1 of JVMPI, whose table is shorter; a VM that refuses an event; and a VM that loads the
 //! agent again.
 
+#[macro_use]
 mod fake_vm;
 
 use jvmpi::EventType;
-use jvmpi::export::Loaded;
 use jvmpi::sys::jni_sys::{JNI_ERR, JNI_OK};
 use jvmpi::sys::*;
 use jvmpi::*;
@@ -57,14 +57,8 @@ impl Agent for Suspender {
 
 macro_rules! loaded {
     ($version:expr) => {{
-        static AGENT: Loaded<Suspender> = Loaded::new();
-        unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
-            // SAFETY: the fake VM calls this function with an event.
-            unsafe { AGENT.notify_event(event) }
-        }
         let vm = fake_vm::vm($version);
-        // SAFETY: `vm` is a fake VM whose `GetEnv` works.
-        let load = move |options| unsafe { AGENT.on_load(vm, options, "versions", notify_event) };
+        let load = move |options| load!(Suspender, vm, options);
         (load(std::ptr::null()), load)
     }};
 }

@@ -67,6 +67,19 @@ unsafe extern "system" fn get_env(_: *mut JavaVM, out: *mut *mut c_void, version
     JNI_OK
 }
 
+/// Loads an agent of this type into a VM, with these options. Each use has an agent of its own.
+macro_rules! load {
+    ($agent:ty, $vm:expr, $options:expr) => {{
+        static AGENT: jvmpi::export::Loaded<$agent> = jvmpi::export::Loaded::new();
+        unsafe extern "C" fn notify_event(event: *mut JVMPI_Event) {
+            // SAFETY: the fake VM calls this function with an event.
+            unsafe { AGENT.notify_event(event) }
+        }
+        // SAFETY: the VM is a fake one whose `GetEnv` works.
+        unsafe { AGENT.on_load($vm, $options, env!("CARGO_CRATE_NAME"), notify_event) }
+    }};
+}
+
 /// Returns the handler that the agent has written into the table.
 pub fn notify_event() -> Option<unsafe extern "C" fn(*mut JVMPI_Event)> {
     // SAFETY: `vm` stored the table, which is never freed.
