@@ -10,10 +10,10 @@ use crate::process::Process;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::{SECRET, SECRET_LENGTH};
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,15 +21,8 @@ use std::time::{Duration, Instant};
 pub struct Channel {
     listener: TcpListener,
     address: SocketAddr,
-    secrets: Secrets,
-}
-
-/// The values that the first bytes of a connection are compared with.
-#[derive(Clone)]
-struct Secrets {
-    of_jvms: String,
-    /// The secret that [`Entrance::knock`] sends.
-    own: String,
+    /// The first bytes of the connections of JVMs.
+    secret: String,
 }
 
 /// The maximum number of open connections that have not sent a secret. The oldest is closed for a further one: a JVM
@@ -74,15 +67,14 @@ impl Channel {
         let opened = listener.and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) =
             opened.map_err(|error| format!("cannot open a port for the JVM: {error}"))?;
-        let secrets = secret().and_then(|of_jvms| Ok(Secrets { of_jvms, own: secret()? }));
-        let secrets =
-            secrets.map_err(|error| format!("no random number for the secret: {error}"))?;
-        Ok(Self { listener, address, secrets })
+        let secret =
+            secret().map_err(|error| format!("no random number for the secret: {error}"))?;
+        Ok(Self { listener, address, secret })
     }
 
     /// Returns the options of HPROF with which a running JVM connects.
     pub fn options(&self) -> String {
-        format!("{},secret={}", self.option(), self.secrets.of_jvms)
+        format!("{},secret={}", self.option(), self.secret)
     }
 
     /// Returns the option with which a started program connects. All users can see the program's options, so the
@@ -93,12 +85,13 @@ impl Channel {
 
     /// Returns the environment variable for the secret, and the secret.
     pub fn secret(&self) -> (&'static str, String) {
-        (SECRET, self.secrets.of_jvms.clone())
+        (SECRET, self.secret.clone())
     }
 
     /// Accepts connections from now on. `hear` is called with each event, from threads of its own.
     pub fn serve(self, hear: impl Fn(Event) + Clone + Send + 'static) -> Entrance {
-        let entrance = Entrance { address: self.address, secret: self.secrets.own.clone() };
+        let entrance = Entrance { address: self.address, own: Arc::default() };
+        let own = Arc::clone(&entrance.own);
         let unknown = Unknown::default();
         let accept = move || {
             for number in 0.. {
@@ -107,19 +100,19 @@ impl Channel {
                     continue;
                 }
                 hear(Event::Opened(number));
-                let (hear, secrets, unknown) =
-                    (hear.clone(), self.secrets.clone(), unknown.clone());
+                let (hear, secret) = (hear.clone(), self.secret.clone());
+                let (unknown, own) = (unknown.clone(), Arc::clone(&own));
                 thread::spawn(move || {
-                    let admitted = admit(&stream, &secrets);
+                    let admitted = admit(&stream, &secret);
                     unknown.remove(number);
-                    match admitted.and_then(|who| Ok((who, stream.try_clone()?))) {
-                        Ok((Peer::Jvm, commands)) => {
+                    match admitted.and_then(|is_jvm| Ok((is_jvm, stream.try_clone()?))) {
+                        Ok((true, commands)) => {
                             let connection = Connection { stream: commands, commands: 0 };
                             hear(Event::Connected(number, connection));
                             receive(stream, number, &hear);
                         }
-                        Ok((Peer::Own, _)) => hear(Event::Knocked(number)),
-                        Ok((Peer::Stranger, _)) | Err(_) => {
+                        _ if own.get() == Some(&peer) => hear(Event::Knocked(number)),
+                        _ => {
                             name_stranger(peer);
                             hear(Event::Closed(number));
                         }
@@ -135,7 +128,8 @@ impl Channel {
 /// The address where connections are accepted, in the order in which they are made.
 pub struct Entrance {
     address: SocketAddr,
-    secret: String,
+    /// The other end of the connection that [`Self::knock`] has made.
+    own: Arc<OnceLock<SocketAddr>>,
 }
 
 impl Entrance {
@@ -145,7 +139,10 @@ impl Entrance {
     /// # Errors
     /// Returns the error of the system.
     pub fn knock(&self) -> io::Result<()> {
-        TcpStream::connect(self.address)?.write_all(self.secret.as_bytes())
+        let connection = TcpStream::connect(self.address)?;
+        // The other end waits for a secret until the connection is closed, which is afterwards.
+        let _ = self.own.set(connection.local_addr()?);
+        Ok(())
     }
 }
 
@@ -175,39 +172,26 @@ impl Unknown {
     }
 }
 
-/// The peer at the other end of a connection.
-enum Peer {
-    Jvm,
-    Own,
-    Stranger,
-}
-
-/// Reads the secret of a connection, and no more than that.
-fn admit(mut stream: &TcpStream, secrets: &Secrets) -> io::Result<Peer> {
+/// Reads the secret of a connection, and no more than that. Returns true if it is the right one.
+fn admit(mut stream: &TcpStream, secret: &str) -> io::Result<bool> {
     let end = Instant::now() + PATIENCE;
     let mut given = [0; SECRET_LENGTH];
     let mut length = 0;
     while length < SECRET_LENGTH {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(Peer::Stranger);
+            return Ok(false);
         }
         stream.set_read_timeout(Some(left))?;
         match stream.read(&mut given[length..]) {
-            Ok(0) => return Ok(Peer::Stranger),
+            Ok(0) => return Ok(false),
             Ok(more) => length += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
     stream.set_read_timeout(None)?;
-    Ok(if is_same(&given, &secrets.of_jvms) {
-        Peer::Jvm
-    } else if is_same(&given, &secrets.own) {
-        Peer::Own
-    } else {
-        Peer::Stranger
-    })
+    Ok(is_same(&given, secret))
 }
 
 /// Compares all bytes, so that the time does not depend on which bytes match.
