@@ -6,6 +6,9 @@ use crate::process::Process;
 use jvmpi_formats::profile::AttributeValue;
 use std::path::Path;
 
+/// The attributes of a process.
+pub type Attributes = Vec<(String, AttributeValue)>;
+
 /// The name of the program. Stores show it first.
 pub const SERVICE_NAME: &str = "service.name";
 
@@ -38,11 +41,7 @@ impl Labels {
 
     /// Returns the attributes of a JVM. `number` is its process ID in its own namespace, if the JVM is not known by the
     /// one that it has here.
-    pub fn of_jvm(
-        &self,
-        process: Option<&Process>,
-        number: Option<u32>,
-    ) -> Vec<(String, AttributeValue)> {
+    pub fn of_jvm(&self, process: Option<&Process>, number: Option<u32>) -> Attributes {
         let program = process.and_then(Process::program);
         let name = program.as_deref().map(|name| name.strip_suffix(".jar").unwrap_or(name));
         let name = name.unwrap_or("unknown_service:java").to_owned();
@@ -63,14 +62,14 @@ impl Labels {
     }
 
     /// Returns the attributes of a file. Where it was recorded is unknown.
-    pub fn of_file(&self, path: &Path) -> Vec<(String, AttributeValue)> {
+    pub fn of_file(&self, path: &Path) -> Attributes {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.split('.').find(|part| !part.is_empty()).unwrap_or("unknown_service:java");
         let name = AttributeValue::Text(name.to_owned());
         self.added_to(vec![(SERVICE_NAME.to_owned(), name)])
     }
 
-    fn added_to(&self, mut all: Vec<(String, AttributeValue)>) -> Vec<(String, AttributeValue)> {
+    fn added_to(&self, mut all: Attributes) -> Attributes {
         self.0
             .iter()
             .for_each(|(key, value)| set(&mut all, key, AttributeValue::Text(value.clone())));

@@ -49,7 +49,7 @@ impl Client {
             // The default is that in the environment.
             config = config.proxy(None);
         }
-        if destination.is_secure() {
+        if destination.is_secure {
             config = config.tls_config(tls::config(environment::certificate()?.as_deref())?);
         } else if !headers.is_empty() && !destination.is_local() {
             eprintln!(

@@ -11,7 +11,8 @@ pub struct Destination {
     /// The scheme, the host, the port and the path of requests.
     url: String,
     host: String,
-    is_secure: bool,
+    /// True if requests are encrypted.
+    pub is_secure: bool,
 }
 
 /// A protocol for profiles.
@@ -88,11 +89,6 @@ impl Destination {
         if query.is_empty() { self.url.clone() } else { format!("{}?{query}", self.url) }
     }
 
-    /// Returns true if requests are encrypted.
-    pub fn is_secure(&self) -> bool {
-        self.is_secure
-    }
-
     /// Returns true if the store is on this machine.
     pub fn is_local(&self) -> bool {
         let address = self.host.parse::<std::net::IpAddr>();
@@ -123,7 +119,7 @@ mod tests {
         ] {
             let found = Destination::parse(text).unwrap();
             assert_eq!((found.protocol, found.to_string()), (protocol, url.to_owned()), "{text}");
-            assert_eq!(found.is_secure(), url.starts_with("https"), "{text}");
+            assert_eq!(found.is_secure, url.starts_with("https"), "{text}");
         }
         let local = |text| Destination::parse(text).unwrap().is_local();
         assert!(local("otlp+http://localhost:4318") && local("pyroscope+http://[::1]:4040"));

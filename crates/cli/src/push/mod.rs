@@ -12,16 +12,13 @@ use crate::failure::Failure;
 use crate::units;
 use client::Client;
 use destination::Destination;
-use jvmpi_formats::profile::{AttributeValue, Profile, Section, Time, Weight, printable};
+use jvmpi_formats::profile::{Profile, Section, Time, Weight, printable};
 use pusher::{Outcome, Pusher};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-pub use attributes::Labels;
-
-/// The attributes of a process.
-pub type Attributes = Vec<(String, AttributeValue)>;
+pub use attributes::{Attributes, Labels};
 
 /// Send a profile to a store, such as Pyroscope or an OpenTelemetry collector
 ///
@@ -62,9 +59,7 @@ pub fn push(Arguments { file: path, url, interval }: &Arguments) -> Result<ExitC
         profile.created = Time::now();
     }
     push.add(&profile, &push.labels.of_file(path))?;
-    push.hurry();
-    push.wait(push.timeout);
-    let is_sent = push.report(Some(path)).lost == 0;
+    let is_sent = push.finish(Some(path), push.timeout, || true);
     Ok(if is_sent { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -84,7 +79,7 @@ pub struct Push {
     /// The attributes that the user gives.
     pub labels: Labels,
     /// The longest wait at the end.
-    pub timeout: Duration,
+    timeout: Duration,
 }
 
 impl Push {
@@ -111,18 +106,23 @@ impl Push {
         Ok(())
     }
 
-    /// Tries once more at once, because the command is about to end.
-    pub fn hurry(&self) {
+    /// Waits for the store, for no longer than the user has allowed, and prints one line about what became of the
+    /// profiles. `kept` is a file with all of them. Every `interval` it asks `goes_on`, which may end the wait. Returns
+    /// true if the store has taken all.
+    pub fn finish(
+        &self,
+        kept: Option<&Path>,
+        interval: Duration,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> bool {
+        let start = Instant::now();
         self.pusher.hurry();
-    }
-
-    /// Waits until all is sent, but not longer than this time. Returns true if all is sent.
-    pub fn wait(&self, longest: Duration) -> bool {
-        self.pusher.wait(longest)
-    }
-
-    /// Prints one line about what became of the profiles. `kept` is a file with all of them.
-    pub fn report(&self, kept: Option<&Path>) -> Outcome {
+        loop {
+            let left = self.timeout.saturating_sub(start.elapsed());
+            if left.is_zero() || self.pusher.wait(left.min(interval)) || !goes_on() {
+                break;
+            }
+        }
         let outcome = self.pusher.outcome();
         let Outcome { sent, bytes, lost, failure } = &outcome;
         let kib = (*bytes as f64 / 1024.0 * 10.0).ceil() / 10.0;
@@ -137,6 +137,6 @@ impl Push {
             }
         }
         eprintln!("jvmpi: {}", printable(&line));
-        outcome
+        *lost == 0
     }
 }

@@ -1,6 +1,6 @@
 //! The requests that export a profile.
 
-use super::attributes::SERVICE_NAME;
+use super::attributes::{Attributes, SERVICE_NAME};
 use super::destination::Protocol;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,9 +9,6 @@ use jvmpi_formats::profile::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io::{self, Write};
-
-/// The attributes of the process that a profile is of.
-type Attributes = [(String, AttributeValue)];
 
 /// A request that exports profiles.
 pub struct Request {

@@ -6,7 +6,7 @@ use crate::push::{Attributes, Push};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The option of a recording that is pushed.
 #[derive(clap::Args)]
@@ -53,22 +53,8 @@ impl Pushes {
         }
     }
 
-    /// Waits for the store, for no longer than the user has allowed, and reports what became of the profiles, which
-    /// `kept` has, too. Every `interval` it asks `goes_on`, which may end the wait.
-    pub fn finish(
-        self,
-        kept: Option<&Path>,
-        interval: Duration,
-        mut goes_on: impl FnMut() -> bool,
-    ) {
-        let (push, start) = (self.push, Instant::now());
-        push.hurry();
-        loop {
-            let left = push.timeout.saturating_sub(start.elapsed());
-            if left.is_zero() || push.wait(left.min(interval)) || !goes_on() {
-                break;
-            }
-        }
-        push.report(kept);
+    /// See [`Push::finish`].
+    pub fn finish(self, kept: Option<&Path>, interval: Duration, goes_on: impl FnMut() -> bool) {
+        self.push.finish(kept, interval, goes_on);
     }
 }
