@@ -10,8 +10,6 @@ mod session;
 mod target;
 
 use crate::about;
-use crate::agent::Agent;
-use crate::channel::Channel;
 use crate::failure::{Failure, NOT_STARTED};
 use crate::process::Process;
 use crate::progress::Progress;
@@ -22,7 +20,7 @@ use pushes::Pushes;
 use session::{Events, Session};
 use std::io;
 use std::num::NonZeroU32;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 pub use target::Target;
 
 /// `jvmpi record`.
@@ -47,21 +45,18 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         None => Waiting::default(),
     };
     let events = Events::new(waiting.clone());
-    let channel = Channel::open(process.as_ref())?;
     let pushes = Pushes::new(&arguments.push, arguments.alloc_interval())?;
-    let address = if process.is_some() { channel.options() } else { channel.option() };
-    let agent = Agent::hprof(&format!("{},{address}", arguments.hprof_options()))?;
-    let secret = channel.secret();
-    let entrance = events.serve(channel);
     let progress = process.as_ref().map(Progress::of).unwrap_or_default();
     progress.show_attaching(arguments.rewrites());
-    let (settings, program) = (arguments.settings(), &arguments.program);
-    let target = Target::start(&agent, &settings, process, program, secret, &waiting, |program| {
+    let (options, settings) = (arguments.hprof_options(), arguments.settings());
+    let (program, hear) = (&arguments.program, events.hear());
+    let adapt = |program: &mut Command| {
         if files.is_standard_output() {
             program.stdout(io::stderr());
         }
-        Ok(())
-    })?;
+    };
+    let started = Target::start(&options, &settings, process, program, &waiting, hear, adapt);
+    let (target, entrance) = started?;
     let mut about = match &target {
         Target::Process(process) => about::of_process(process),
         Target::Program(started, ..) => {

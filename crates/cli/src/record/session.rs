@@ -4,7 +4,7 @@ use super::files::Files;
 use super::jvm::{Jvm, REST};
 use super::pushes::Pushes;
 use super::target::Target;
-use crate::channel::{self, Channel, Entrance};
+use crate::channel::{self, Entrance};
 use crate::failure::Failure;
 use crate::output;
 use crate::platform::program;
@@ -59,12 +59,12 @@ impl Events {
         Self { sender, receiver, waiting }
     }
 
-    /// Accepts connections and queues their events.
-    pub fn serve(&self, channel: Channel) -> Entrance {
+    /// Returns a function that queues the events of connections.
+    pub fn hear(&self) -> impl Fn(channel::Event) + Clone + Send + 'static {
         let sender = self.sender.clone();
-        channel.serve(move |event| {
+        move |event| {
             let _ = sender.send(Event::Channel(event));
-        })
+        }
     }
 
     /// Queues the end of the program.

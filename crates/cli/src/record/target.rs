@@ -2,6 +2,7 @@
 
 use super::received::Received;
 use crate::agent::Agent;
+use crate::channel::{self, Channel, Entrance};
 use crate::commands::Dump;
 use crate::failure::Failure;
 use crate::heap::DumpFile;
@@ -11,7 +12,6 @@ use crate::process::Process;
 use crate::waiting::Waiting;
 use jvmpi_formats::profile::DumpKind;
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
 use std::process::{Child, Command};
 
@@ -24,29 +24,34 @@ pub enum Target {
 }
 
 impl Target {
-    /// Loads the agent into the process if there is one, or starts the program with it. `adapt` changes how the program
-    /// is started.
+    /// Loads HPROF with these options into the process if there is one, or starts the program with it. `hear` gets the
+    /// events of the connections. `adapt` changes how the program is started.
     ///
     /// # Errors
-    /// Returns the reason why the agent is not loaded or the program not started.
+    /// Returns the reason why HPROF is not loaded or the program not started.
     pub fn start(
-        agent: &Agent,
+        options: &str,
         settings: &[String],
         process: Option<Process>,
         program: &[OsString],
-        (variable, secret): (&'static str, String),
         waiting: &Waiting,
-        adapt: impl FnOnce(&mut Command) -> io::Result<()>,
-    ) -> Result<Self, Failure> {
+        hear: impl Fn(channel::Event) + Clone + Send + 'static,
+        adapt: impl FnOnce(&mut Command),
+    ) -> Result<(Self, Entrance), Failure> {
+        let channel = Channel::open(process.as_ref())?;
+        let address = if process.is_some() { channel.options() } else { channel.option() };
+        let agent = Agent::hprof(&format!("{options},{address}"))?;
+        let (variable, secret) = channel.secret();
+        let entrance = channel.serve(hear);
         if let Some(process) = process {
             agent.attach(settings, &process, waiting)?;
-            return Ok(Self::Process(process));
+            return Ok((Self::Process(process), entrance));
         }
         let mut command = with_jvm_option(program, &agent.agentpath_option()?, settings)?;
-        let started = adapt(command.env(variable, &secret))
-            .and_then(|()| signals::pass_to(&mut command).spawn());
+        adapt(command.env(variable, &secret));
+        let started = signals::pass_to(&mut command).spawn();
         let started = started.map_err(|error| not_executed(&program[0], &error))?;
-        Ok(Self::Program(started, variable, secret))
+        Ok((Self::Program(started, variable, secret), entrance))
     }
 
     /// Returns the process of a JVM, given by the number that it has in its own namespace.

@@ -3,8 +3,7 @@
 mod screen;
 mod table;
 
-use crate::agent::Agent;
-use crate::channel::{self, Channel, Connection};
+use crate::channel::{self, Connection};
 use crate::failure::{Failure, NOT_STARTED};
 use crate::platform::signals;
 use crate::process::Process;
@@ -17,7 +16,7 @@ use jvmpi_formats::profile::{Section, StreamEvent, StreamReader};
 use screen::{HELP, QUIT, Screen};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::process::{ExitCode, Stdio};
+use std::process::{self, ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use table::{Of, Table, View};
@@ -87,28 +86,25 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         // No thread receives any more when the command ends.
         let _ = to.send(Event::Signal);
     });
-    let channel = Channel::open(process.as_ref())?;
-    let address = if process.is_some() { channel.options() } else { channel.option() };
-    let agent = Agent::hprof(&format!(
-        "cpu={},interval={},depth=512,thread=y,cutoff=0,doe=n,verbose=n,{address}",
+    let options = format!(
+        "cpu={},interval={},depth=512,thread=y,cutoff=0,doe=n,verbose=n",
         if arguments.wall { "wall" } else { "samples" },
         arguments.interval,
-    ))?;
-    let secret = channel.secret();
+    );
     let to = sender.clone();
-    channel.serve(move |event| {
+    let hear = move |event| {
         let _ = to.send(Event::Channel(event));
-    });
+    };
     let is_live = !arguments.once && io::stdout().is_terminal();
     let program = &arguments.program;
-    let target = Target::start(&agent, &[], process, program, secret, &waiting, |program| {
+    let adapt = |program: &mut process::Command| {
         if is_live {
             program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         } else {
             program.stdout(io::stderr());
         }
-        Ok(())
-    })?;
+    };
+    let (target, _) = Target::start(&options, &[], process, program, &waiting, hear, adapt)?;
     let open = move |key| {
         let _ = sender.send(Event::Key(key));
     };
