@@ -52,13 +52,13 @@ impl Jvm {
         if self.problem.is_some() {
             return false;
         }
-        let is_first = self.received.taken().is_none();
+        let is_first = self.received.taken.is_none();
         if let Err(problem) = self.received.take(bytes) {
             self.problem = Some(problem);
             self.connection.close();
         }
         if let Some(asked) = self.asked
-            && let Some(came) = self.received.taken().filter(|came| *came > asked)
+            && let Some(came) = self.received.taken.filter(|came| *came > asked)
         {
             self.asked = None;
             // The first one came when the JVM had started.
@@ -84,7 +84,7 @@ impl Jvm {
 
     /// Returns the profile that it has sent, if there is any data.
     pub fn recorded(self, sample: Option<NonZeroU32>, cutoff: f32) -> Option<Recorded> {
-        let (taken, closed) = (self.received.taken(), self.closed);
+        let (taken, closed) = (self.received.taken, self.closed);
         let mut warnings = self.received.notes.clone();
         let (file, has_told_all) = self.received.into_file(sample)?;
         let mut profile = file.into_profile();

@@ -17,10 +17,12 @@ pub struct Received {
     kept: Vec<Section>,
     /// The sections of the newest snapshot.
     snapshot: Vec<Section>,
-    taken: Option<Instant>,
-    last: Option<DumpKind>,
+    /// The time when the last snapshot arrived.
+    pub taken: Option<Instant>,
+    /// The kind of the final dump, once it has arrived.
+    pub last: Option<DumpKind>,
     /// The number of dumps that have arrived, with snapshots.
-    dumps: usize,
+    pub dumps: usize,
     /// The data that was passed on by [`Self::next_part`], and the end of its last part.
     passed_on: Increments,
     passed_until: Option<Time>,
@@ -59,21 +61,6 @@ impl Received {
     /// Returns the process that sends the data, by its number in its own namespace.
     pub fn process(&self) -> Option<u32> {
         self.reader.process()
-    }
-
-    /// Returns the kind of the final dump, once it has arrived.
-    pub fn last(&self) -> Option<DumpKind> {
-        self.last
-    }
-
-    /// Returns the time when the last snapshot arrived.
-    pub fn taken(&self) -> Option<Instant> {
-        self.taken
-    }
-
-    /// Returns the number of dumps that have arrived, with snapshots.
-    pub fn dumps(&self) -> usize {
-        self.dumps
     }
 
     /// Passes the data since the last call to `read`, as a profile of its own. None if there is none. `sample` is the
@@ -206,7 +193,7 @@ mod tests {
             let bytes = stream(&dumps[..number]);
             received.take(&bytes[sent..]).unwrap();
             sent = bytes.len();
-            assert_eq!(received.dumps(), number);
+            assert_eq!(received.dumps, number);
             let part = received.next_part(None, |part| {
                 let ends = part.sections.iter().filter_map(Section::at);
                 (part.created.0, ends.max().unwrap().0, sum(part))

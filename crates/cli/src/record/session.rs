@@ -220,7 +220,7 @@ impl Session {
         let stopped = self.catch_up(entrance).map(|()| self.stop());
         self.about.duration = self.started.elapsed();
         // A JVM at its end sends another last dump than one that is stopped.
-        let exits = |jvm: &Jvm| jvm.has_ended && jvm.received.last() != Some(DumpKind::Last);
+        let exits = |jvm: &Jvm| jvm.has_ended && jvm.received.last != Some(DumpKind::Last);
         let is_alive = |process: &Process| process.is_alive().is_ok();
         let continues = matches!(&self.target, Target::Process(process) if is_alive(process))
             && !self.jvms.values().any(exits);
@@ -261,7 +261,7 @@ impl Session {
 
     /// Writes the snapshot that a JVM has sent into its file.
     fn save(&mut self, number: usize) {
-        let before = self.jvms.range(..number).filter(|(_, jvm)| jvm.received.dumps() > 0).count();
+        let before = self.jvms.range(..number).filter(|(_, jvm)| jvm.received.dumps > 0).count();
         let Some(jvm) = self.jvms.get_mut(&number) else { return };
         let begun = Instant::now();
         self.about.duration = self.started.elapsed();
@@ -312,10 +312,10 @@ impl Session {
             }
             channel::Event::Received(number, bytes) => {
                 let Some(jvm) = self.jvms.get_mut(&number) else { return };
-                let before = jvm.received.dumps();
+                let before = jvm.received.dumps;
                 let is_snapshot = jvm.take(&bytes, self.every);
                 if let Some(pushes) = &mut self.pushes
-                    && jvm.received.dumps() > before
+                    && jvm.received.dumps > before
                 {
                     pushes.push(number, &mut jvm.received, &self.target);
                 }

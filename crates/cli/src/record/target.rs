@@ -84,7 +84,7 @@ impl Target {
         waiting: &Waiting,
     ) -> Result<DumpFile, String> {
         // A collection at the end of a JVM can hang: some collectors have stopped by then.
-        let objects = match received.last() {
+        let objects = match received.last {
             Some(DumpKind::AtExit) => Dump::AllObjects,
             Some(_) => Dump::LiveObjects,
             None => return Err("the JVM exited before its heap could be dumped".into()),
