@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// An open directory.
+/// An open directory. Its functions return the errors of the system.
 #[derive(Debug)]
 pub struct Directory(OwnedFd);
 
@@ -24,17 +24,11 @@ const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CL
 
 impl Directory {
     /// Opens a directory of this process's own, or one that the kernel names, such as `/proc/PID/root`.
-    ///
-    /// # Errors
-    /// Returns the error of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(openat(CWD, path, DIRECTORY, Mode::empty())?))
     }
 
     /// Opens a directory as seen by processes that have this one as `/`.
-    ///
-    /// # Errors
-    /// Returns the error of the system.
     pub fn directory_in_root(&self, path: &Path) -> io::Result<Self> {
         self.in_root(path, DIRECTORY).map(|file| Self(file.into()))
     }
@@ -43,7 +37,7 @@ impl Directory {
     /// processes, except the last part of the path if `flags` has `O_NOFOLLOW`.
     ///
     /// # Errors
-    /// Returns the error of the system. Without `openat2`, links in the path are an error.
+    /// Without `openat2`, links in the path are an error.
     pub fn in_root(&self, path: &Path, flags: OFlags) -> io::Result<File> {
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         match openat2(&self.0, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
@@ -58,7 +52,7 @@ impl Directory {
     /// pipe can block for ever, and opening a device can change the machine.
     ///
     /// # Errors
-    /// Returns the error of the system, or an error if it is not a regular file.
+    /// Fails if it is not a regular file.
     pub fn file_in_root(&self, path: &Path) -> io::Result<File> {
         let found = self.in_root(path, OFlags::PATH)?;
         if !found.metadata()?.is_file() {
@@ -83,9 +77,6 @@ impl Directory {
     }
 
     /// Opens the file of this name for its metadata only; a link is not followed.
-    ///
-    /// # Errors
-    /// Returns the error of the system.
     pub fn entry(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::empty())?.into())
@@ -94,7 +85,7 @@ impl Directory {
     /// Creates a file, for its owner alone.
     ///
     /// # Errors
-    /// Returns the error of the system. It is an error if the name exists already, for example as a link.
+    /// Fails if the name exists already, for example as a link.
     pub fn create(&self, name: &OsStr) -> io::Result<File> {
         let new = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let flags = new | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -102,9 +93,6 @@ impl Directory {
     }
 
     /// Creates a directory whose name begins with `prefix`, for its owner alone. Returns the directory and its name.
-    ///
-    /// # Errors
-    /// Returns the error of the system.
     pub fn create_directory(&self, prefix: &str) -> io::Result<(Self, PathBuf)> {
         // The hasher has a random seed, so no other user can create all possible names in advance.
         let name = format!("{prefix}{:016x}", RandomState::new().build_hasher().finish());
@@ -115,18 +103,12 @@ impl Directory {
     }
 
     /// Returns the names of its files.
-    ///
-    /// # Errors
-    /// Returns the error of the system.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let entries = fs::read_dir(format!("/proc/self/fd/{}", self.0.as_raw_fd()))?;
         entries.map(|entry| Ok(entry?.file_name())).collect()
     }
 
     /// Removes a file, or a directory that is empty.
-    ///
-    /// # Errors
-    /// Returns the error of the system.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         let removed = unlinkat(&self.0, name, AtFlags::empty());
         Ok(removed.or_else(|_| unlinkat(&self.0, name, AtFlags::REMOVEDIR))?)
