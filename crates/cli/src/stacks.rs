@@ -1,6 +1,7 @@
 //! `jvmpi stacks`: all threads of a running JVM with their stacks, once.
 
-use crate::commands::Dump;
+use crate::answer::understand_threads;
+use crate::commands::{Dump, MOST_THREADS};
 use crate::failure::Failure;
 use crate::heap::DumpFile;
 use crate::output::Printable;
@@ -28,7 +29,9 @@ pub struct Arguments {
 pub fn stacks(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let process = Process::find(&arguments.pid)?;
     let waiting = unfinished::waiting();
-    let mut threads = attach::thread_dump(&process, &waiting)?;
+    let answer = attach::execute(&process, &waiting, "threaddump", MOST_THREADS)?;
+    let mut threads = understand_threads(&answer)
+        .map_err(|why| format!("the JVM {process} has not written a thread dump: {why}"))?;
     match DumpFile::of(&process, Dump::Threads, &env::temp_dir(), &waiting) {
         Ok(file) => threads.push_str(&virtual_threads(&file.text()?)),
         // Before JDK 21 there are no virtual threads.

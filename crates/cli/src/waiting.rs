@@ -3,6 +3,8 @@
 use crate::answer::is_starting;
 use crate::process::Process;
 use jvmpi_cpu_timeout::CpuTimeout;
+use std::io::{self, Read};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -77,6 +79,30 @@ impl Waiting {
         Ok(())
     }
 
+    /// Reads an answer of the JVM, of at most `most` bytes, to its end. `begin` returns what it is read from.
+    ///
+    /// # Errors
+    /// Returns the reason if there is no answer, or if the wait is over.
+    pub fn for_answer<R: Read>(
+        &self,
+        process: &Process,
+        most: usize,
+        begin: impl FnOnce() -> io::Result<R> + Send + 'static,
+    ) -> Result<String, String> {
+        let go_on = || process.is_alive().and_then(|()| self.check(process));
+        let answer = result_of(go_on, move || {
+            let mut answer = Vec::new();
+            begin()?.take(most as u64 + 1).read_to_end(&mut answer)?;
+            Ok(answer)
+        })?;
+        let answer = answer
+            .map_err(|error: io::Error| format!("the JVM {process} has not answered: {error}"))?;
+        if answer.len() > most {
+            return Err(format!("the process that answers for the JVM {process} is not a JVM"));
+        }
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    }
+
     /// Asks for a library to be loaded until the VM has started. Returns its answer.
     ///
     /// # Errors
@@ -84,10 +110,10 @@ impl Waiting {
     pub fn for_start(
         &self,
         process: &Process,
-        mut ask: impl FnMut() -> Result<Vec<u8>, String>,
+        mut ask: impl FnMut() -> Result<String, String>,
     ) -> Result<String, String> {
         loop {
-            let answer = String::from_utf8_lossy(&ask()?).into_owned();
+            let answer = ask()?;
             if !is_starting(&answer) {
                 return Ok(answer);
             }
@@ -103,9 +129,35 @@ impl Waiting {
     }
 }
 
+/// Calls a function that may block, on a thread of its own, and waits for its result while `go_on` succeeds.
+///
+/// # Errors
+/// Returns the error of `go_on`.
+pub fn result_of<T: Send + 'static>(
+    go_on: impl Fn() -> Result<(), String>,
+    call: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    let (sender, result) = mpsc::channel();
+    thread::spawn(move || sender.send(call()));
+    loop {
+        match result.recv_timeout(LOOK) {
+            Err(RecvTimeoutError::Timeout) => go_on()?,
+            Err(RecvTimeoutError::Disconnected) => return Err("the thread panicked".into()),
+            Ok(result) => return Ok(result),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wait_for_a_call_that_blocks_can_be_interrupted() {
+        let (_open, never) = mpsc::channel::<()>();
+        let result = result_of(|| Err("interrupted".into()), move || never.recv());
+        assert_eq!(result, Err("interrupted".into()));
+    }
 
     #[test]
     fn signals_of_the_past_do_not_end_a_renewed_wait() {

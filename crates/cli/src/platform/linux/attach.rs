@@ -6,8 +6,8 @@
 
 use super::directory::Directory;
 use super::process::{Process, without_version};
-use crate::answer::{understand, understand_dump, understand_threads};
-use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER, MOST_THREADS};
+use crate::answer::{understand, understand_dump};
+use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER};
 use crate::waiting::{self, Waiting};
 use rustix::fs::OFlags;
 use rustix::process::Signal;
@@ -19,7 +19,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -55,12 +54,16 @@ pub fn load_agent(
     let agent = libraries.get(1).and_then(|library| library.file_name());
     let is_again = agent.is_some_and(|name| process.loaded(name).is_some());
     let mut connected = Some(view.connect(waiting)?);
-    let mut copies = Copies { place: None, files: Vec::new() };
+    let mut copies = None;
     let paths = sources.into_iter().map(|source| match source {
         Source::Loaded(path) => Ok(path),
         Source::File { path, is_seen: true, .. } if view.is_readable(&path) => Ok(path),
         Source::File { path, file, .. } => {
-            copies.add(&view, path.file_name().unwrap_or_default(), file)
+            let place = match &mut copies {
+                Some(place) => place,
+                none => none.insert(Temporary::create(&view)?),
+            };
+            place.add(path.file_name().unwrap_or_default(), file)
         }
     });
     let paths = paths.collect::<io::Result<Vec<_>>>().map_err(|error| {
@@ -71,19 +74,19 @@ pub fn load_agent(
     let library = &paths[0];
     for options in commands(&paths)? {
         // The JVM may be asked later to load the same libraries again.
-        copies.keep(true);
+        copies.iter_mut().for_each(|copies| copies.is_kept = true);
         let arguments = [library.as_os_str(), OsStr::new("true"), &options];
         let command = command_of("load", &arguments);
         let answer = waiting.for_start(process, || {
             // A connection takes one command.
-            let mut socket = match connected.take() {
+            let socket = match connected.take() {
                 Some(socket) => socket,
                 None => view.connect(waiting)?,
             };
-            ask(waiting, process, &mut socket, &command, MOST_ANSWER)
+            ask(waiting, process, socket, command.clone(), MOST_ANSWER)
         })?;
         understand(&answer).map_err(|why| {
-            copies.keep(copies.are_loaded_by(process));
+            copies.iter_mut().for_each(|copies| copies.is_kept = copies.is_loaded_by(process));
             let another = "; if another recording of it is running, end that one first";
             let another = is_again.then_some(another);
             let remark = another.or_else(|| process.other_libc()).unwrap_or_default();
@@ -113,7 +116,7 @@ pub fn dump(
     let copy = if is_direct { None } else { Some(new_file(&path).map_err(cannot_copy)?) };
     let _user = process.as_its_user()?;
     not_stopped(process)?;
-    let mut socket = view.connect(waiting)?;
+    let socket = view.connect(waiting)?;
     let temporary = copy.is_some().then(|| Temporary::create(&view)).transpose();
     let temporary = temporary.map_err(|error| {
         format!("the JVM {process} cannot write the {name} to its /tmp: {error}")
@@ -126,8 +129,8 @@ pub fn dump(
     let (command, arguments) = what.command(&seen);
     let arguments = arguments.each_ref().map(|argument| &**argument);
     let command = command_of(command, &arguments);
-    let answer = ask(waiting, process, &mut socket, &command, MOST_ANSWER)?;
-    understand_dump(&String::from_utf8_lossy(&answer))
+    let answer = ask(waiting, process, socket, command, MOST_ANSWER)?;
+    understand_dump(&answer)
         .map_err(|why| format!("the JVM {process} has not written a {name} to {place}: {why}"))?;
     if let (Some(copy), Some(temporary)) = (copy, &temporary) {
         let dump = temporary.directory.file_in_root(Path::new(DUMP)).map_err(cannot_copy)?;
@@ -138,50 +141,40 @@ pub fn dump(
                  can need ({most}): it is not copied"
             ));
         }
-        copy_dump(dump, length, copy, cannot_copy, || waiting.check(process))?;
+        let copied =
+            waiting::result_of(|| waiting.check(process), move || copy_dump(dump, length, copy));
+        copied?.map_err(cannot_copy)?;
     }
     Ok(path)
 }
 
-/// Returns the JVM's own report of its platform threads: stacks, states, CPU times, monitors and deadlocks.
+/// Has the JVM execute a command without arguments, whose answer has at most `most` bytes.
 ///
 /// # Errors
-/// Returns the reason why the JVM cannot be reached, or the JVM's own message.
-pub fn thread_dump(process: &Process, waiting: &Waiting) -> Result<String, String> {
+/// Returns the reason why there is no answer.
+pub fn execute(
+    process: &Process,
+    waiting: &Waiting,
+    command: &str,
+    most: usize,
+) -> Result<String, String> {
     let view = View::of(process)?;
     let _user = process.as_its_user()?;
     not_stopped(process)?;
-    let mut socket = view.connect(waiting)?;
-    let command = command_of("threaddump", &[OsStr::new(""); ARGUMENTS]);
-    let answer = ask(waiting, process, &mut socket, &command, MOST_THREADS)?;
-    understand_threads(&String::from_utf8_lossy(&answer))
-        .map_err(|why| format!("the JVM {process} has not written a thread dump: {why}"))
+    let socket = view.connect(waiting)?;
+    ask(waiting, process, socket, command_of(command, &[OsStr::new(""); ARGUMENTS]), most)
 }
 
 /// The maximum size of a dump, as a multiple of the JVM's memory. The records of small objects are about three times as
 /// long as the objects.
 const MOST: u64 = 8;
 
-/// Copies this many bytes of a dump, and checks before each part whether to go on. The process that writes it may still
-/// do so.
-fn copy_dump(
-    mut dump: File,
-    length: u64,
-    mut copy: File,
-    cannot_copy: impl Fn(io::Error) -> String,
-    go_on: impl Fn() -> Result<(), String>,
-) -> Result<(), String> {
-    const PART: u64 = 1 << 18;
-    let mut left = length;
-    while left > 0 {
-        go_on()?;
-        let part = io::copy(&mut Read::by_ref(&mut dump).take(left.min(PART)), &mut copy);
-        match part.map_err(&cannot_copy)? {
-            0 => return Err(cannot_copy(io::ErrorKind::UnexpectedEof.into())),
-            part => left -= part,
-        }
+/// Copies this many bytes of a dump. The process that writes it may still do so.
+fn copy_dump(dump: File, length: u64, mut copy: File) -> io::Result<()> {
+    match io::copy(&mut dump.take(length), &mut copy)? {
+        copied if copied == length => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
-    Ok(())
 }
 
 fn new_file(path: &Path) -> io::Result<File> {
@@ -352,7 +345,9 @@ impl<'a> View<'a> {
         }
         // The file behind the name may have been replaced; this path leads to the checked socket.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let connected = connect(waiting, process, Path::new(&path))?;
+        // The call waits without an end while the queue of the socket is full.
+        let go_on = || waiting.check(process);
+        let connected = waiting::result_of(go_on, move || UnixStream::connect(path))?;
         if let Ok(stream) = &connected {
             let listener = listener(stream).map_err(|error| format!("{name}: {error}"))?;
             if listener != process.number() {
@@ -366,28 +361,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// Connects to a socket, and waits while it accepts no connections. The inner result is that of the attempt.
-///
-/// # Errors
-/// Returns the reason if the wait is over.
-fn connect(
-    waiting: &Waiting,
-    process: &Process,
-    path: &Path,
-) -> Result<io::Result<UnixStream>, String> {
-    let (sender, connected) = mpsc::channel();
-    let path = path.to_owned();
-    // The call waits without an end while the queue of the socket is full.
-    thread::spawn(move || sender.send(UnixStream::connect(path)));
-    loop {
-        match connected.recv_timeout(waiting::LOOK) {
-            Err(RecvTimeoutError::Timeout) => waiting.check(process)?,
-            Err(RecvTimeoutError::Disconnected) => return Err("the thread panicked".into()),
-            Ok(result) => return Ok(result),
-        }
-    }
-}
-
 /// Sends a command and reads the answer to its end. A JVM sends no more than `most` bytes.
 ///
 /// # Errors
@@ -395,43 +368,11 @@ fn connect(
 fn ask(
     waiting: &Waiting,
     process: &Process,
-    socket: &mut UnixStream,
-    command: &[u8],
+    mut socket: UnixStream,
+    command: Vec<u8>,
     most: usize,
-) -> Result<Vec<u8>, String> {
-    let failed = |error| format!("the JVM {process} has not answered: {error}");
-    socket.set_read_timeout(Some(waiting::LOOK)).map_err(failed)?;
-    socket.set_write_timeout(Some(waiting::LOOK)).map_err(failed)?;
-    let mut sent = 0;
-    while sent < command.len() {
-        waiting.check(process)?;
-        match socket.write(&command[sent..]) {
-            Ok(length) => sent += length,
-            Err(error) if is_no_failure(&error) => {}
-            Err(error) => return Err(failed(error)),
-        }
-    }
-    let (mut answer, mut part) = (Vec::new(), [0; 1 << 14]);
-    loop {
-        waiting.check(process)?;
-        match socket.read(&mut part) {
-            Ok(0) => return Ok(answer),
-            Ok(length) => answer.extend_from_slice(&part[..length]),
-            Err(error) if is_no_failure(&error) => {}
-            Err(error) => return Err(failed(error)),
-        }
-        if answer.len() > most {
-            return Err(format!("the process that answers for the JVM {process} is not a JVM"));
-        }
-    }
-}
-
-/// Returns true if one read timed out, or a signal arrived.
-fn is_no_failure(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-    )
+) -> Result<String, String> {
+    waiting.for_answer(process, most, move || socket.write_all(&command).map(|()| socket))
 }
 
 /// Returns the values that identify a file.
@@ -483,6 +424,20 @@ impl Temporary {
     fn path(&self) -> PathBuf {
         Path::new("/tmp").join(&self.name)
     }
+
+    /// Copies a library into it; returns the library's path as the JVM sees it.
+    fn add(&self, name: &OsStr, mut library: File) -> io::Result<PathBuf> {
+        let mut copy = self.directory.create(name)?;
+        library.rewind()?;
+        io::copy(&mut library, &mut copy)?;
+        Ok(self.path().join(name))
+    }
+
+    /// Returns true if the JVM has loaded a library of the same name as a file in it.
+    fn is_loaded_by(&self, process: &Process) -> bool {
+        let names = self.directory.names().unwrap_or_default();
+        names.iter().any(|name| process.loaded(name).is_some())
+    }
 }
 
 impl Drop for Temporary {
@@ -495,38 +450,6 @@ impl Drop for Temporary {
             let _ = self.directory.remove(&file);
         }
         let _ = self.tmp.remove(self.name.as_os_str());
-    }
-}
-
-/// Copies of libraries in a temporary directory of a JVM.
-struct Copies {
-    place: Option<Temporary>,
-    files: Vec<OsString>,
-}
-
-impl Copies {
-    /// Copies a library; returns its path as the JVM sees it.
-    fn add(&mut self, view: &View<'_>, name: &OsStr, mut library: File) -> io::Result<PathBuf> {
-        let place = match &mut self.place {
-            Some(place) => place,
-            none => none.insert(Temporary::create(view)?),
-        };
-        let mut copy = place.directory.create(name)?;
-        self.files.push(name.to_owned());
-        library.rewind()?;
-        io::copy(&mut library, &mut copy)?;
-        Ok(place.path().join(name))
-    }
-
-    fn keep(&mut self, is_kept: bool) {
-        if let Some(place) = &mut self.place {
-            place.is_kept = is_kept;
-        }
-    }
-
-    /// Returns true if the JVM has loaded one of them.
-    fn are_loaded_by(&self, process: &Process) -> bool {
-        self.files.iter().any(|name| process.loaded(name).is_some())
     }
 }
 
@@ -575,52 +498,31 @@ impl Drop for Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
-
-    fn copied(dump: &File, length: u64, parts: u32) -> (Result<(), String>, u64) {
-        let copy = tempfile::NamedTempFile::new().unwrap();
-        let left = Cell::new(parts);
-        let go_on = || {
-            left.set(left.get().checked_sub(1).ok_or("interrupted")?);
-            Ok(())
-        };
-        let dump = dump.try_clone().unwrap();
-        let result =
-            copy_dump(dump, length, copy.reopen().unwrap(), |error| error.to_string(), go_on);
-        (result, copy.path().metadata().unwrap().len())
-    }
 
     #[test]
     fn dump_that_grows_is_copied_up_to_its_length() {
         const LENGTH: u64 = 1_000_000;
-        let dump = tempfile::NamedTempFile::new().unwrap();
+        let [dump, copy] = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
         fs::write(&dump, vec![b'x'; 2 * LENGTH as usize]).unwrap();
-        assert_eq!(copied(&dump.reopen().unwrap(), LENGTH, 100), (Ok(()), LENGTH));
-        let (result, _) = copied(&dump.reopen().unwrap(), 3 * LENGTH, 100);
-        assert_eq!(result, Err("unexpected end of file".into()));
-    }
-
-    #[test]
-    fn copy_of_a_dump_can_be_interrupted() {
-        let dump = tempfile::tempfile().unwrap();
-        dump.set_len(1 << 40).unwrap();
-        let (result, _) = copied(&dump, 1 << 40, 3);
-        assert_eq!(result, Err("interrupted".into()));
+        let copied = |length| copy_dump(dump.reopen().unwrap(), length, copy.reopen().unwrap());
+        copied(LENGTH).unwrap();
+        assert_eq!(copy.path().metadata().unwrap().len(), LENGTH);
+        assert_eq!(copied(3 * LENGTH).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[test]
     fn answer_that_is_too_long_is_refused() {
         const MOST: usize = 64 << 10;
         for (length, is_taken) in [(MOST, true), (MOST + 1, false), (100 * MOST, false)] {
-            let (mut socket, mut peer) = UnixStream::pair().unwrap();
+            let (socket, mut peer) = UnixStream::pair().unwrap();
             let jvm = thread::spawn(move || {
                 peer.read_exact(&mut [0; 4]).unwrap();
                 // Fails when the command takes no more.
                 let _ = peer.write_all(&vec![b'x'; length]);
             });
-            let answer = ask(&Waiting::default(), &Process::this(), &mut socket, b"load", MOST);
+            let (waiting, command) = (Waiting::default(), b"load".to_vec());
+            let answer = ask(&waiting, &Process::this(), socket, command, MOST);
             assert_eq!(answer.is_ok(), is_taken, "{length} bytes");
-            drop(socket);
             jvm.join().unwrap();
         }
     }

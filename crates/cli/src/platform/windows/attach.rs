@@ -4,22 +4,20 @@
 //! starts in the JVM's process calls the function.
 
 use super::process::Process;
-use crate::answer::{understand, understand_dump, understand_threads};
-use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER, MOST_THREADS};
+use crate::answer::{understand, understand_dump};
+use crate::commands::{ARGUMENTS, DUMP, Dump, MOST_ANSWER};
 use crate::waiting::{LOOK, Waiting};
 use jvm::platform::names::to_system;
 use jvmpi_settings::library::pe::address_of;
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read};
+use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use windows_sys::Win32::Foundation::{
-    ERROR_PIPE_CONNECTED, GetLastError, INVALID_HANDLE_VALUE, WAIT_TIMEOUT,
+    ERROR_NO_DATA, ERROR_PIPE_CONNECTED, GetLastError, INVALID_HANDLE_VALUE, WAIT_TIMEOUT,
 };
 use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_FIRST_PIPE_INSTANCE, PIPE_ACCESS_INBOUND};
 use windows_sys::Win32::System::Diagnostics::Debug::WriteProcessMemory;
@@ -85,21 +83,24 @@ pub fn dump(
     let path = directory.join(DUMP);
     let (command, arguments) = what.command(&path);
     let answer = ask(process, waiting, command, &arguments, MOST_ANSWER)?;
-    understand_dump(&String::from_utf8_lossy(&answer)).map_err(|why| {
+    understand_dump(&answer).map_err(|why| {
         let (name, place) = (what.name(), directory.display());
         format!("the JVM {process} has not written a {name} to {place}: {why}")
     })?;
     Ok(path)
 }
 
-/// Returns the JVM's own report of its platform threads: stacks, states, CPU times, monitors and deadlocks.
+/// Has the JVM execute a command without arguments, whose answer has at most `most` bytes.
 ///
 /// # Errors
-/// Returns the reason why the JVM cannot be reached, or the JVM's own message.
-pub fn thread_dump(process: &Process, waiting: &Waiting) -> Result<String, String> {
-    let answer = ask(process, waiting, "threaddump", &Default::default(), MOST_THREADS)?;
-    understand_threads(&String::from_utf8_lossy(&answer))
-        .map_err(|why| format!("the JVM {process} has not written a thread dump: {why}"))
+/// Returns the reason why there is no answer.
+pub fn execute(
+    process: &Process,
+    waiting: &Waiting,
+    command: &str,
+    most: usize,
+) -> Result<String, String> {
+    ask(process, waiting, command, &Default::default(), most)
 }
 
 /// Has the JVM execute a command, and reads the answer to its end. A JVM sends no more than `most` bytes.
@@ -109,7 +110,7 @@ fn ask(
     command: &str,
     arguments: &[OsString; ARGUMENTS],
     most: usize,
-) -> Result<Vec<u8>, String> {
+) -> Result<String, String> {
     let failed = |error: io::Error| format!("cannot attach to the JVM {process}: {error}");
     // The hasher has a random seed, so that no other process has a pipe of this name.
     let number = RandomState::new().build_hasher().finish();
@@ -128,23 +129,8 @@ fn ask(
         })?;
         room[..bytes.len()].copy_from_slice(&bytes);
     }
-    let (sender, answer) = mpsc::channel();
-    thread::spawn(move || sender.send(answered(pipe, most)));
     queue(process, waiting, &call)?;
-    let answer = loop {
-        match answer.recv_timeout(LOOK) {
-            Err(RecvTimeoutError::Timeout) => {
-                process.is_alive()?;
-                waiting.check(process)?;
-            }
-            Err(RecvTimeoutError::Disconnected) => return Err("the thread panicked".into()),
-            Ok(answer) => break answer.map_err(failed)?,
-        }
-    };
-    if answer.len() > most {
-        return Err(format!("the process that answers for the JVM {process} is not a JVM"));
-    }
-    Ok(answer)
+    waiting.for_answer(process, most, || connected(pipe))
 }
 
 /// Creates a pipe for an answer, which only processes of this machine and of users with the rights of this one can open.
@@ -162,17 +148,17 @@ fn pipe(name: &str) -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(pipe) })
 }
 
-/// Waits until the JVM opens the pipe, and reads to the end, or one byte more than `most`.
-fn answered(pipe: OwnedHandle, most: usize) -> io::Result<Vec<u8>> {
+/// Waits until the JVM opens the pipe, and returns the pipe to read from. The JVM may have opened it before, or even closed
+/// it again.
+fn connected(pipe: OwnedHandle) -> io::Result<File> {
     // SAFETY: the handle is that of a pipe.
     let is_connected = unsafe { ConnectNamedPipe(pipe.as_raw_handle(), ptr::null_mut()) } != 0;
     // SAFETY: the function has no precondition.
-    if !is_connected && unsafe { GetLastError() } != ERROR_PIPE_CONNECTED {
+    let error = unsafe { GetLastError() };
+    if !is_connected && ![ERROR_PIPE_CONNECTED, ERROR_NO_DATA].contains(&error) {
         return Err(io::Error::last_os_error());
     }
-    let mut answer = Vec::new();
-    File::from(pipe).take(most as u64 + 1).read_to_end(&mut answer)?;
-    Ok(answer)
+    Ok(File::from(pipe))
 }
 
 /// Queues a command by a thread in the JVM's process.
