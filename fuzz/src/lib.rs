@@ -1,8 +1,8 @@
 //! The bodies of the fuzz targets: each reads bytes that a stranger may have made. A target may refuse its input, but
 //! must not panic, hang, or take much more memory than the input has.
 //!
-//! `cargo fuzz run NAME` searches for inputs that break these rules. The test `seeds` of xtask includes this file
-//! too, and calls the targets with the files of `seeds` on every run.
+//! `JVMPI_FUZZ=NAME cargo fuzz run any` searches for inputs that break these rules. The test `seeds` of xtask includes
+//! this file too, and calls the targets with the files of `seeds` on every run.
 
 use jvmpi_classfile::ClassFile;
 use jvmpi_formats::dump::{
@@ -56,7 +56,7 @@ pub const ALL: [(&str, Target); 13] = [
 /// The answer of a JVM that is attached to, or of whatever listens in its place.
 pub fn attach(bytes: &[u8]) {
     let answer = String::from_utf8_lossy(bytes);
-    let _ = answer::understand_threads(&answer);
+    let _ = (answer::is_starting(&answer), answer::understand_threads(&answer));
     for understood in [answer::understand(&answer), answer::understand_dump(&answer)] {
         if let Err(why) = understood {
             assert!(!why.contains('\n'));

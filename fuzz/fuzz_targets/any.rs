@@ -1,9 +1,16 @@
-//! `cargo fuzz run replay`: see [`targets::replay`].
+//! `JVMPI_FUZZ=NAME cargo fuzz run any`: runs the fuzz target of this name.
 
 #![no_main]
 
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicU8;
-use std::{ptr, slice};
+use std::{env, ptr, slice};
+use targets::{ALL, Target};
+
+static TARGET: LazyLock<Target> = LazyLock::new(|| {
+    let name = env::var("JVMPI_FUZZ").unwrap_or_default();
+    ALL.iter().find(|(target, _)| *target == name).expect("JVMPI_FUZZ names a target").1
+});
 
 // The fuzzer's counters are a section of the program, between two symbols of the linker's. The compiler declares these
 // symbols for itself: a second declaration in Rust would hide the counters from the fuzzer.
@@ -32,5 +39,5 @@ fn counters() -> &'static [AtomicU8] {
 
 libfuzzer_sys::fuzz_target!(
     init: targets::replay::count_in_children(counters()),
-    |bytes: &[u8]| targets::replay(bytes)
+    |bytes: &[u8]| TARGET(bytes)
 );
