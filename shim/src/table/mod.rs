@@ -12,7 +12,7 @@ pub mod threads;
 mod traces;
 
 use crate::records::agents::{self, MAX_AGENTS};
-use jni_sys::{JNIEnv, jint, jlong, jmethodID, jobject};
+use jni_sys::{JNI_ERR, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
 use jvm::boundary::guard;
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
@@ -53,16 +53,43 @@ pub fn of(agent: usize) -> *mut JVMPI_Interface {
 /// The initial `NotifyEvent`, until the agent sets its own.
 unsafe extern "C" fn ignore(_: *mut JVMPI_Event) {}
 
+/// The bodies of the functions.
+mod bodies {
+    pub use super::events::{
+        disable as DisableEvent, enable as EnableEvent, profiler_exit as ProfilerExit,
+        request as RequestEvent,
+    };
+    pub use super::gc::{disable as DisableGC, enable as EnableGC, run as RunGC};
+    pub use super::ids::{
+        id as jobject2jobjectID, object as jobjectID2jobject, of_class as GetMethodClass,
+        of_thread as GetThreadObject,
+    };
+    pub use super::raw_monitors::{
+        create as RawMonitorCreate, destroy as RawMonitorDestroy, enter as RawMonitorEnter,
+        exit as RawMonitorExit, notify_all as RawMonitorNotifyAll, wait as RawMonitorWait,
+    };
+    pub use super::threads::{
+        create_system_thread as CreateSystemThread, current_cpu_time as GetCurrentThreadCpuTime,
+        has_run as ThreadHasRun, local_storage as GetThreadLocalStorage, resume as ResumeThread,
+        resume_list as ResumeThreadList, set_local_storage as SetThreadLocalStorage,
+        status as GetThreadStatus, suspend as SuspendThread, suspend_list as SuspendThreadList,
+    };
+    pub use super::traces::get_call_trace as GetCallTrace;
+}
+
 /// Defines the functions of the table, and `table`, which fills a table with them. Each function runs its body for the
 /// agent whose index it is compiled for, and returns the value after `else` if the body panics.
 macro_rules! functions {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $body:path, else $otherwise:expr;)*) => {
+    ($(
+        $(#[doc = $what:literal])*
+        fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?, else $otherwise:expr;
+    )*) => {
         $(
             #[allow(non_snake_case)]
             unsafe extern "C" fn $name<const AGENT: usize>($($argument: $type),*) $(-> $result)? {
             // SAFETY: the agent passes the arguments that the specification of the function requires.
                 #[allow(unused_unsafe)]
-                guard($otherwise, || unsafe { $body(agents::get(AGENT) $(, $argument)*) })
+                guard($otherwise, || unsafe { bodies::$name(agents::get(AGENT) $(, $argument)*) })
             }
         )*
 
@@ -76,49 +103,4 @@ macro_rules! functions {
     };
 }
 
-functions! {
-    fn EnableEvent(event_type: jint, arg: *mut c_void) -> jint = events::enable, else JVMPI_FAIL;
-    fn DisableEvent(event_type: jint, arg: *mut c_void) -> jint = events::disable, else JVMPI_FAIL;
-    fn RequestEvent(event_type: jint, arg: *mut c_void) -> jint = events::request, else JVMPI_FAIL;
-
-    fn GetCallTrace(trace: *mut JVMPI_CallTrace, depth: jint) = traces::get_call_trace, else ();
-
-    fn ProfilerExit(exit_code: jint) = events::profiler_exit, else ();
-
-    fn RawMonitorCreate(name: *mut c_char) -> JVMPI_RawMonitor
-        = raw_monitors::create, else ptr::null_mut();
-    fn RawMonitorEnter(monitor: JVMPI_RawMonitor) = raw_monitors::enter, else ();
-    fn RawMonitorExit(monitor: JVMPI_RawMonitor) = raw_monitors::exit, else ();
-    fn RawMonitorWait(monitor: JVMPI_RawMonitor, ms: jlong) = raw_monitors::wait, else ();
-    fn RawMonitorNotifyAll(monitor: JVMPI_RawMonitor) = raw_monitors::notify_all, else ();
-    fn RawMonitorDestroy(monitor: JVMPI_RawMonitor) = raw_monitors::destroy, else ();
-
-    fn GetCurrentThreadCpuTime() -> jlong = threads::current_cpu_time, else 0;
-    fn SuspendThread(env: *mut JNIEnv) = threads::suspend, else ();
-    fn ResumeThread(env: *mut JNIEnv) = threads::resume, else ();
-    fn GetThreadStatus(env: *mut JNIEnv) -> jint = threads::status, else 0;
-    fn ThreadHasRun(env: *mut JNIEnv) -> bool = threads::has_run, else false;
-    fn CreateSystemThread(
-        name: *mut c_char,
-        priority: jint,
-        f: Option<unsafe extern "C" fn(*mut c_void)>
-    ) -> jint = threads::create_system_thread, else jni_sys::JNI_ERR;
-    fn SetThreadLocalStorage(env: *mut JNIEnv, value: *mut c_void)
-        = threads::set_local_storage, else ();
-    fn GetThreadLocalStorage(env: *mut JNIEnv) -> *mut c_void
-        = threads::local_storage, else ptr::null_mut();
-
-    fn DisableGC() = gc::disable, else ();
-    fn EnableGC() = gc::enable, else ();
-    fn RunGC() = gc::run, else ();
-
-    fn GetThreadObject(env: *mut JNIEnv) -> jobjectID = ids::of_thread, else ptr::null_mut();
-    fn GetMethodClass(method: jmethodID) -> jobjectID = ids::of_class, else ptr::null_mut();
-    fn jobjectID2jobject(id: jobjectID) -> jobject = ids::object, else ptr::null_mut();
-    fn jobject2jobjectID(object: jobject) -> jobjectID = ids::id, else ptr::null_mut();
-
-    fn SuspendThreadList(count: jint, envs: *mut *mut JNIEnv, results: *mut jint)
-        = threads::suspend_list, else ();
-    fn ResumeThreadList(count: jint, envs: *mut *mut JNIEnv, results: *mut jint)
-        = threads::resume_list, else ();
-}
+for_each_function!(functions);
