@@ -21,14 +21,14 @@ macro_rules! for_each_event {
     ($then:ident) => {
         $then! {
             /// A method is entered.
-            JVMPI_EVENT_METHOD_ENTRY = 1: method, MT, enabled, jvmti [] reports [Entries];
+            JVMPI_EVENT_METHOD_ENTRY = 1: method, MT, enabled, jvmti [] reports [ENTRIES];
             /// A method is entered, with its receiver.
-            JVMPI_EVENT_METHOD_ENTRY2 = 2: method_entry2, GC_OFF, enabled, jvmti [] reports [Receivers];
+            JVMPI_EVENT_METHOD_ENTRY2 = 2: method_entry2, GC_OFF, enabled, jvmti [] reports [RECEIVERS];
         /// A method returns or is left by an exception.
-            JVMPI_EVENT_METHOD_EXIT = 3: method, MT, enabled, jvmti [] reports [Exits];
+            JVMPI_EVENT_METHOD_EXIT = 3: method, MT, enabled, jvmti [] reports [EXITS];
             /// An object was allocated.
             JVMPI_EVENT_OBJECT_ALLOC = 4: obj_alloc, GC_OFF, enabled requested,
-                jvmti [] reports [Allocations];
+                jvmti [] reports [ALLOCATIONS];
             /// An object was freed.
             JVMPI_EVENT_OBJECT_FREE = 5: obj_free, STOPPED, enabled,
                 jvmti [JVMTI_EVENT_OBJECT_FREE JVMTI_EVENT_GARBAGE_COLLECTION_FINISH] reports [];
@@ -44,7 +44,7 @@ macro_rules! for_each_event {
                 jvmti [JVMTI_EVENT_COMPILED_METHOD_UNLOAD] reports [];
             /// A bytecode instruction starts. Since version 1.1.
             JVMPI_EVENT_INSTRUCTION_START = 9: instruction, MT, enabled,
-                jvmti [] reports [Instructions];
+                jvmti [] reports [INSTRUCTIONS];
             /// A thread starts.
             JVMPI_EVENT_THREAD_START = 33: thread_start, GC_OFF, enabled requested,
                 jvmti [JVMTI_EVENT_THREAD_START] reports [];
@@ -57,16 +57,16 @@ macro_rules! for_each_event {
             JVMPI_EVENT_HEAP_DUMP = 37: heap_dump, GC_OFF, requested, jvmti [] reports [];
             /// A JNI global reference was created.
             JVMPI_EVENT_JNI_GLOBALREF_ALLOC = 38: jni_globalref_alloc, GC_OFF, enabled,
-                jvmti [] reports [References];
+                jvmti [] reports [REFERENCES];
             /// A JNI global reference is deleted.
             JVMPI_EVENT_JNI_GLOBALREF_FREE = 39: jni_globalref_free, MT, enabled,
-                jvmti [] reports [References];
+                jvmti [] reports [REFERENCES];
             /// A JNI weak global reference was created.
             JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC = 40: jni_globalref_alloc, GC_OFF, enabled,
-                jvmti [] reports [References];
+                jvmti [] reports [REFERENCES];
             /// A JNI weak global reference is deleted.
             JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE = 41: jni_globalref_free, MT, enabled,
-                jvmti [] reports [References];
+                jvmti [] reports [REFERENCES];
             /// A class was loaded.
             JVMPI_EVENT_CLASS_LOAD = 42: class_load, GC_OFF, enabled requested,
                 jvmti [JVMTI_EVENT_CLASS_PREPARE JVMTI_EVENT_CLASS_LOAD] reports [];
@@ -114,7 +114,7 @@ macro_rules! for_each_event {
             JVMPI_EVENT_MONITOR_CONTENDED_EXIT = 56: monitor, GC_OFF, enabled,
                 jvmti [JVMTI_EVENT_MONITOR_CONTENDED_ENTER JVMTI_EVENT_MONITOR_CONTENDED_ENTERED
                        JVMTI_EVENT_MONITOR_WAIT JVMTI_EVENT_MONITOR_WAITED]
-                reports [MonitorExits];
+                reports [MONITOR_EXITS];
         /// A thread starts to wait on an object, or to sleep.
             JVMPI_EVENT_MONITOR_WAIT = 57: monitor_wait, GC_OFF, enabled,
                 jvmti [JVMTI_EVENT_MONITOR_WAIT] reports [];

@@ -1,7 +1,7 @@
 //! Rewriting that reports calls. Code is inserted at a method's entry, before every return, where an
 //! exception leaves the method, and where the method catches one.
 
-use super::reports::{Calls, Reports};
+use super::reports::Reports;
 use super::transitions;
 use crate::classes::method_numbers;
 use crate::records::construction::{Beginning, Signature};
@@ -17,24 +17,26 @@ pub fn edit(
     reports: Reports,
     first: usize,
 ) -> Result<(), jvmpi_classfile::Error> {
-    let calls = reports.calls;
-    if calls == Calls::NONE || !class.methods().any(|method| method.has_code()) {
+    if reports.among(Reports::CALLS) == Reports::NONE
+        || !class.methods().any(|method| method.has_code())
+    {
         return Ok(());
     }
     // Each constant that is added makes redefinition search the whole pool.
-    let pairs_calls = calls.exits && (calls.entries || calls.receivers);
+    let (has_receivers, has_exits) =
+        (reports.include(Reports::RECEIVERS), reports.include(Reports::EXITS));
     let has_handlers = |code: Option<Code<'_>>| code.is_some_and(|code| code.handlers().len() > 0);
     let any_catches = || class.methods().any(|method| method.code().is_ok_and(has_handlers));
-    let enter = match calls {
-        Calls { receivers: true, .. } => {
-            native(editor, "enter_with", "(ILjava/lang/Object;)V", true)?
-        }
-        _ => native(editor, "enter", "(I)V", calls.entries)?,
+    let enter = if has_receivers {
+        native(editor, "enter_with", "(ILjava/lang/Object;)V", true)?
+    } else {
+        native(editor, "enter", "(I)V", reports.include(Reports::ENTRIES))?
     };
     let defers = reports.objects_before_constructors();
     let enter_constructor = native(editor, "enter_constructor", "(I)V", defers)?;
-    let exit = native(editor, "exit", "(I)V", calls.exits)?;
-    let caught = native(editor, "caught", "(Ljava/lang/Object;IZ)V", pairs_calls && any_catches())?;
+    let exit = native(editor, "exit", "(I)V", has_exits)?;
+    let catches = has_exits && reports.have_entries() && any_catches();
+    let caught = native(editor, "caught", "(Ljava/lang/Object;IZ)V", catches)?;
     let skips_getters = jvmpi_settings::get().getters == Getters::Skip;
     for method in class.methods() {
         let Some(original) = method.code()? else { continue };
@@ -56,7 +58,7 @@ pub fn edit(
                 let c = push_number(c, first, method.index());
                 match enter_constructor {
                     Some(enter_constructor) => c.invoke_static(enter_constructor),
-                    None if !calls.receivers => c.invoke_static(enter),
+                    None if !has_receivers => c.invoke_static(enter),
                     None if method.is_static() => c.push_null().invoke_static(enter),
                     None => c.load_this().invoke_static(enter),
                 }

@@ -22,7 +22,7 @@ use jvm::lock::Lock;
 use jvm::types::JVMTI_EVENT_CLASS_FILE_LOAD_HOOK;
 use jvm::{ClassFileLoad, Jni};
 use jvmpi_classfile::{ClassFile, Editor};
-pub use reports::{Calls, Reports, reports_calls_of};
+pub use reports::{Reports, reports_calls_of};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::ptr;
@@ -102,7 +102,7 @@ jvm::class_file_hook! {
 /// Rewrites a class that is loaded or retransformed.
 fn offer(jni: Jni, load: ClassFileLoad<'_>) {
     let reports = reports();
-    let is_of_no_use = reports == Reports::default() && load.class_being_redefined.is_null();
+    let is_of_no_use = reports == Reports::NONE && load.class_being_redefined.is_null();
     if is_of_no_use || class_files::is_read(load.name) {
         return;
     }
@@ -152,31 +152,31 @@ fn edit(
     let is_asked = reports != Reports::NONE && delegation::is_asked(class);
     let mut reports = reports.of(class.name(), place.is_boot);
     if transitions::serves(class) {
-        reports = Reports { calls: Calls::NONE, instructions: false, ..reports };
+        reports = reports.without(Reports::CALLS.and(Reports::INSTRUCTIONS));
     }
     let mut editor = Editor::new(class);
-    if reports == Reports::default() && !is_asked {
+    if reports == Reports::NONE && !is_asked {
         return Ok(None);
     }
     if is_asked {
         delegation::edit(class, &mut editor)?;
     }
-    if reports.transitions {
+    if reports.include(Reports::TRANSITIONS) {
         transitions::edit(class, &mut editor)?;
     }
     editor.add_locals(versions::added_locals(class, place.class));
     let first = numbers(jni, class, place);
-    if reports.constructed {
+    if reports.include(Reports::CONSTRUCTED) {
         allocations::report_constructed(class, &mut editor)?;
     }
     methods::edit(class, &mut editor, reports, first)?;
-    if reports.monitor_exits {
+    if reports.include(Reports::MONITOR_EXITS) {
         monitor_exits::edit(class, &mut editor, first)?;
     }
-    if reports.allocations {
+    if reports.include(Reports::ALLOCATIONS) {
         allocations::edit(class, &mut editor)?;
     }
-    if reports.instructions {
+    if reports.include(Reports::INSTRUCTIONS) {
         instructions::edit(class, &mut editor, first)?;
     }
     let rewritten = editor.finish();

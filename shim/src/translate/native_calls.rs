@@ -2,22 +2,17 @@
 //! ones, as reported by their stubs.
 
 use super::{methods as method_events, monitors};
+use crate::instrument::Reports;
 use crate::records::native_methods::{self, Shape};
 use jni_sys::{JNIEnv, jint, jobject};
 use jvm::Jni;
 use jvm::boundary::guard;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 
-/// The reports that are on, as bits.
-pub static REPORTED: AtomicU8 = AtomicU8::new(0);
-
-pub const ENTRIES: u8 = 1;
-pub const RECEIVERS: u8 = 2;
-pub const EXITS: u8 = 4;
-pub const CALLS: u8 = ENTRIES | RECEIVERS | EXITS;
-pub const MONITOR_EXITS: u8 = 8;
+/// The [`Reports`] that are on.
+pub static REPORTED: AtomicU16 = AtomicU16::new(0);
 
 /// The instructions for the code behind a stub.
 #[repr(C)]
@@ -35,20 +30,20 @@ pub struct Call {
 pub unsafe extern "C" fn entered(env: *mut JNIEnv, receiver: jobject, slot: u32) -> Call {
     let method = native_methods::at(slot as usize);
     let shape = method.shape().unwrap_or(Shape::SILENT);
-    let reported = REPORTED.load(Ordering::Relaxed);
+    let reported = Reports(REPORTED.load(Ordering::Relaxed));
     // SAFETY: the VM passes the environment of the thread that runs this.
     let jni = unsafe { Jni::new(env) };
     let number = shape.number.filter(|_| !shape.can_be_left_behind || !leaves_behind(jni));
     if let Some(number) = number.map(|number| number as jint) {
-        if reported & RECEIVERS != 0 {
+        if reported.include(Reports::RECEIVERS) {
             let receiver = if shape.is_static { ptr::null_mut() } else { receiver };
             method_events::entered_with(jni, number, receiver);
-        } else if reported & ENTRIES != 0 {
+        } else if reported.include(Reports::ENTRIES) {
             method_events::entered(jni, number);
         }
     }
-    let exit = if number.is_some() && reported & EXITS != 0 { EXIT } else { 0 };
-    let leaves_monitor = shape.is_synchronized && reported & MONITOR_EXITS != 0;
+    let exit = if number.is_some() && reported.include(Reports::EXITS) { EXIT } else { 0 };
+    let leaves_monitor = shape.is_synchronized && reported.include(Reports::MONITOR_EXITS);
     let monitor = if leaves_monitor { MONITOR } else { 0 };
     let to_left = slot | exit | monitor;
     Call { function: method.function(), stack_words: shape.stack_words.into(), to_left }

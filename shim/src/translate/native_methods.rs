@@ -1,7 +1,7 @@
 //! Makes native methods report their calls. They have no bytecode to rewrite: when the VM binds one to its
 //! function, the shim substitutes a stub for the function (see `native_stubs`).
 
-use super::native_calls::{CALLS, ENTRIES, EXITS, MONITOR_EXITS, RECEIVERS, REPORTED};
+use super::native_calls::REPORTED;
 use super::{blocking, bound_natives, native_stubs, natives};
 use crate::classes::{method_numbers, methods};
 use crate::instrument::{self, Reports};
@@ -97,17 +97,11 @@ fn stop_listening() {
 
 /// Makes native methods report calls and monitor exits as `reports` says.
 pub fn report(jni: Jni, reports: Reports) {
-    let bits = [
-        (reports.calls.entries, ENTRIES),
-        (reports.calls.receivers, RECEIVERS),
-        (reports.calls.exits, EXITS),
-        (reports.monitor_exits, MONITOR_EXITS),
-    ];
-    let reported = bits.into_iter().filter(|(is_on, _)| *is_on).fold(0, |all, (_, bit)| all | bit);
-    if reported != 0 {
+    let reported = reports.among(Reports::CALLS.and(Reports::MONITOR_EXITS));
+    if reported != Reports::NONE {
         bound_natives::adopt(jni);
     }
-    if REPORTED.swap(reported, Ordering::SeqCst) != reported {
+    if REPORTED.swap(reported.0, Ordering::SeqCst) != reported.0 {
         for (slot, method) in native_methods::all() {
             update(jni, slot, method);
         }
@@ -116,13 +110,13 @@ pub fn report(jni: Jni, reports: Reports) {
 
 /// Makes the stub of a method report, or stop reporting.
 fn update(jni: Jni, slot: usize, method: jmethodID) {
-    let reported = || REPORTED.load(Ordering::SeqCst);
-    if reported() != 0 && native_methods::at(slot).shape().is_none() {
+    let reported = || Reports(REPORTED.load(Ordering::SeqCst));
+    if reported() != Reports::NONE && native_methods::at(slot).shape().is_none() {
         native_methods::at(slot).set_shape(shape(jni, method));
     }
     let is_reported = |shape: Shape| {
-        shape.number.is_some() && reported() & CALLS != 0
-            || shape.is_synchronized && reported() & MONITOR_EXITS != 0
+        shape.number.is_some() && reported().among(Reports::CALLS) != Reports::NONE
+            || shape.is_synchronized && reported().include(Reports::MONITOR_EXITS)
     };
     native_methods::lead(slot, native_stubs::reporting(), is_reported);
 }

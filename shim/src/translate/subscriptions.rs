@@ -6,7 +6,7 @@ use super::natives::natives;
 use super::{
     allocations, blocking, compiled, jni_functions, methods, native_methods, receivers, references,
 };
-use crate::instrument::{self, Calls, Reports, class_files};
+use crate::instrument::{self, Reports, class_files};
 use crate::records::phase::{self, Phase};
 use crate::records::{agents, waits};
 use crate::sync::contention;
@@ -28,23 +28,11 @@ const ALWAYS: [jvmtiEvent; 5] = [
     JVMTI_EVENT_THREAD_END,
 ];
 
-/// The things that rewritten code and JNI functions can report, named as in the list of events.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Report {
-    Entries,
-    Receivers,
-    Exits,
-    Instructions,
-    Allocations,
-    MonitorExits,
-    References,
-}
-
 /// The sources of a JVMPI event: the JVMTI events and the reports that it is made from.
 struct Source {
     event_type: jint,
     jvmti: &'static [jvmtiEvent],
-    reports: &'static [Report],
+    reports: Reports,
 }
 
 macro_rules! sources {
@@ -56,7 +44,7 @@ macro_rules! sources {
         const SOURCES: &[Source] = &[$(Source {
             event_type: $constant,
             jvmti: &[$($jvmti),*],
-            reports: &[$(Report::$report),*],
+            reports: Reports::NONE$(.and(Reports::$report))*,
         }),*];
     };
 }
@@ -118,26 +106,20 @@ impl Switches {
     /// Returns the switches that are needed to send the JVMPI events for which `wants` is true.
     fn for_events(wants: impl Fn(jint) -> bool) -> Self {
         let wanted = || SOURCES.iter().filter(|source| wants(source.event_type));
-        let reports = |report| wanted().any(|source| source.reports.contains(&report));
-        let allocations = reports(Report::Allocations);
-        let by_bytecode = allocations && allocations::by_bytecode();
-        let sampled = (allocations && !by_bytecode).then_some(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC);
+        let reports = wanted().fold(Reports::NONE, |all, source| all.and(source.reports));
+        let mut code = reports.without(Reports::REFERENCES);
+        let by_vm = reports.include(Reports::ALLOCATIONS) && !allocations::by_bytecode();
+        if by_vm {
+            code = code.without(Reports::ALLOCATIONS);
+        }
+        let sampled = by_vm.then_some(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC);
         let jvmti = wanted().flat_map(|source| source.jvmti).copied().chain(sampled);
-        let mut code = Reports::NONE;
-        code.allocations = by_bytecode;
-        code.calls = Calls {
-            entries: reports(Report::Entries),
-            receivers: reports(Report::Receivers),
-            exits: reports(Report::Exits),
-        };
-        code.instructions = reports(Report::Instructions);
-        code.monitor_exits = reports(Report::MonitorExits);
         Self {
             events: jvmti
                 .filter(|event| !ALWAYS.contains(event))
                 .fold(0, |all, event| all | bit(event)),
             code,
-            references: reports(Report::References),
+            references: reports.include(Reports::REFERENCES),
         }
     }
 
@@ -161,9 +143,8 @@ impl Switches {
         }
         // Agents disable METHOD_ENTRY and METHOD_EXIT one after the other. Code that reports entries stays until exits
         // are disabled too, so loaded classes are rewritten once for both.
-        let calls = &mut needed.code.calls;
-        if calls.exits && !calls.entries && !calls.receivers {
-            *calls = Calls { exits: true, ..is_on.calls };
+        if needed.code.include(Reports::EXITS) && !needed.code.have_entries() {
+            needed.code = needed.code.and(is_on.among(Reports::CALLS));
         }
         // A loaded class owns the method numbers in its code, so ClassLoad stays on as long as other
         // classes may be rewritten.
@@ -324,8 +305,8 @@ fn switch(jni: Jni, event: jvmtiEvent, on: bool) -> jvm::Result<()> {
 fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
     let before = instrument::reports();
     // Code that already reports entries does not report exits until it is rewritten.
-    let lacks_exits = (before.calls.entries || before.calls.receivers) && !before.calls.exits;
-    agents::expect_exits(reports.calls.exits && !lacks_exits);
+    let lacks_exits = before.have_entries() && !before.include(Reports::EXITS);
+    agents::expect_exits(reports.include(Reports::EXITS) && !lacks_exits);
     let switched = prepare_natives(jni, reports).and_then(|()| instrument::report(jni, reports));
     switched.map_err(|message| {
         // JVMTI refuses everything once the VM has ended, which another thread does not wait for.
@@ -333,15 +314,17 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
         log::log!(level, "{message}");
         Error(JVMTI_ERROR_INTERNAL)
     })?;
-    if reports.allocations != before.allocations {
-        jni_functions::replace_allocations(reports.allocations)?;
+    let allocations = reports.include(Reports::ALLOCATIONS);
+    if allocations != before.include(Reports::ALLOCATIONS) {
+        jni_functions::replace_allocations(allocations)?;
     }
     native_methods::report(jni, reports);
-    agents::expect_exits(reports.calls.exits);
-    if reports.monitor_exits != before.monitor_exits {
-        jni_functions::replace_monitors(reports.monitor_exits)?;
+    agents::expect_exits(reports.include(Reports::EXITS));
+    let monitor_exits = reports.include(Reports::MONITOR_EXITS);
+    if monitor_exits != before.include(Reports::MONITOR_EXITS) {
+        jni_functions::replace_monitors(monitor_exits)?;
     }
-    contention::tell_rewritten_code(jni, reports.monitor_exits);
+    contention::tell_rewritten_code(jni, monitor_exits);
     Ok(())
 }
 
@@ -349,7 +332,7 @@ fn switch_code(jni: Jni, reports: Reports) -> jvm::Result<()> {
 fn prepare_natives(jni: Jni, reports: Reports) -> Result<(), String> {
     threads::internally(jni, || {
         instrument::tracker::define(jni, &natives())?;
-        if reports.calls.exits {
+        if reports.include(Reports::EXITS) {
             methods::prepare(jni);
         }
         if reports.objects_before_constructors() {
