@@ -5,15 +5,18 @@ use super::{
     threads as thread_events,
 };
 use crate::instrument::tracker::{self, Native};
-use crate::records::tracker::BINARY_NAME;
+use crate::records::tracker::{BINARY_NAME, class};
 use crate::threads;
-use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject};
+use jni_sys::{JNIEnv, jboolean, jclass, jint, jobject, jstring};
 use jvm::Jni;
 use jvm::boundary::guard;
 use std::ffi::c_void;
 
-/// Expands to the descriptor of a parameter's type (JVMS 4.3.2).
+/// Expands to the descriptor of a type (JVMS 4.3.2).
 macro_rules! code {
+    () => {
+        "V"
+    };
     (jboolean) => {
         "Z"
     };
@@ -23,15 +26,20 @@ macro_rules! code {
     (jobject) => {
         "Ljava/lang/Object;"
     };
+    (jstring) => {
+        "Ljava/lang/String;"
+    };
+    (jclass) => {
+        "Ljava/lang/Class;"
+    };
 }
 
-/// Calls the reporting function: `=>` catches panics, `->` is for functions that catch them
-/// themselves.
+/// Calls the reporting function. Those that are called directly catch panics themselves.
 macro_rules! report {
-    (=> $report:expr) => {
-        guard((), || $report)
+    (guarded $report:expr) => {
+        guard(Default::default(), || $report)
     };
-    (-> $report:expr) => {
+    (directly $report:expr) => {
         $report
     };
 }
@@ -39,12 +47,14 @@ macro_rules! report {
 /// Defines the static natives of the Tracker, and a function that lists them.
 macro_rules! natives {
     ($($(#[$about:meta])*
-    fn $name:ident($($argument:ident: $type:ident),*) $arrow:tt $report:expr;)*) => {
+    fn $name:ident($($argument:ident: $type:ident),*) $(-> $result:ident)?, $how:ident $report:expr;)*) => {
         $(
             $(#[$about])*
-            unsafe extern "system" fn $name(env: *mut JNIEnv, _: jclass, $($argument: $type),*) {
+            unsafe extern "system" fn $name(
+                env: *mut JNIEnv, _: jclass, $($argument: $type),*
+            ) $(-> $result)? {
                 // SAFETY: the VM passes the environment of the thread that runs this.
-                report!($arrow $report(unsafe { Jni::new(env) }, $($argument),*));
+                report!($how $report(unsafe { Jni::new(env) }, $($argument),*))
             }
         )*
 
@@ -52,12 +62,11 @@ macro_rules! natives {
         pub fn natives() -> Vec<Native> {
             vec![
                 receivers::APPLY,
-                IS_TRACKER,
-                ITSELF,
-                IS_ITSELF,
                 $(Native {
                     name: tracker::name(concat!(stringify!($name), "\0")),
-                    descriptor: tracker::name(concat!("(", $(code!($type),)* ")V\0")),
+                    descriptor: tracker::name(
+                        concat!("(", $(code!($type),)* ")", code!($($result)?), "\0")
+                    ),
                     is_static: true,
                     function: $name as *mut c_void,
                 },)*
@@ -66,98 +75,62 @@ macro_rules! natives {
     };
 }
 
-/// Returns true if a class loader is asked for the Tracker.
-const IS_TRACKER: Native = Native {
-    name: c"is_tracker",
-    descriptor: c"(Ljava/lang/String;)Z",
-    is_static: true,
-    function: is_tracker as *mut c_void,
-};
-
-unsafe extern "system" fn is_tracker(env: *mut JNIEnv, _: jclass, name: jobject) -> jboolean {
-    guard(false, || {
-        // SAFETY: the VM passes the environment of the thread that runs this.
-        unsafe { Jni::new(env) }.is_text(name, BINARY_NAME)
-    })
-}
-
-/// Returns the Tracker's class, which code of class files before Java 5 cannot push as a
-/// constant.
-const ITSELF: Native = Native {
-    name: c"itself",
-    descriptor: c"()Ljava/lang/Class;",
-    is_static: true,
-    function: itself as *mut c_void,
-};
-
-unsafe extern "system" fn itself(_: *mut JNIEnv, tracker: jclass) -> jclass {
-    tracker
-}
-
-/// Returns true if the class is the Tracker.
-const IS_ITSELF: Native = Native {
-    name: c"is_itself",
-    descriptor: c"(Ljava/lang/Class;)Z",
-    is_static: true,
-    function: is_itself as *mut c_void,
-};
-
-unsafe extern "system" fn is_itself(env: *mut JNIEnv, tracker: jclass, class: jclass) -> jboolean {
-    guard(false, || {
-        // SAFETY: the VM passes the environment of the thread that runs this.
-        unsafe { Jni::new(env) }.same_object(tracker, class)
-    })
-}
-
 /// Returns true if `function` implements one of these natives.
 pub fn has(function: *mut c_void) -> bool {
     natives().iter().any(|native| native.function == function)
 }
 
 natives! {
+    /// Returns true if a class loader is asked for the Tracker.
+    fn is_tracker(name: jstring) -> jboolean, guarded |jni: Jni, name| jni.is_text(name, BINARY_NAME);
+    /// Returns the Tracker's class, which code of class files before Java 5 cannot push as a constant.
+    fn itself() -> jclass, guarded |_| class().unwrap_or_default();
+    /// Returns true if the class is the Tracker.
+    fn is_itself(class: jclass) -> jboolean,
+        guarded |jni: Jni, class| jni.same_object(class, self::class().unwrap_or_default());
     /// `Object.<init>` runs for a new object.
-    fn initialized(object: jobject) => objects::constructed;
+    fn initialized(object: jobject), guarded objects::constructed;
     /// An instruction has created an array.
-    fn array(object: jobject) => objects::made;
+    fn array(object: jobject), guarded objects::made;
     /// An array was created together with the arrays in it.
-    fn arrays(object: jobject) => objects::made_with_elements;
+    fn arrays(object: jobject), guarded objects::made_with_elements;
     /// A method has returned an object, which may be new.
-    fn returned(object: jobject) => objects::seen;
+    fn returned(object: jobject), guarded objects::seen;
     /// A method has returned an object on which no constructor has run and perhaps none will.
-    fn unconstructed(object: jobject) => objects::unconstructed;
+    fn unconstructed(object: jobject), guarded objects::unconstructed;
     /// A method has returned a string; the compiler may have created it without its constructor.
-    fn string(string: jobject) => objects::seen_string;
+    fn string(string: jobject), guarded objects::seen_string;
     /// A method is entered and no agent needs the receiver.
-    fn enter(number: jint) -> methods::entered;
+    fn enter(number: jint), directly methods::entered;
     /// A constructor is entered; its object is announced before the entry is reported.
-    fn enter_constructor(number: jint) => entries::entered;
+    fn enter_constructor(number: jint), guarded entries::entered;
     /// A method is entered. The receiver is NULL for a static method.
-    fn enter_with(number: jint, receiver: jobject) => methods::entered_with;
-    fn exit(number: jint) -> methods::exited;
+    fn enter_with(number: jint, receiver: jobject), guarded methods::entered_with;
+    fn exit(number: jint), directly methods::exited;
     /// A method, which may be a constructor, has caught an exception.
-    fn caught(exception: jobject, number: jint, constructs: jboolean) -> methods::caught;
+    fn caught(exception: jobject, number: jint, constructs: jboolean), directly methods::caught;
     /// An instruction that is not a branch begins.
-    fn instruction(offset: jint, method: jint) => instructions::plain;
+    fn instruction(offset: jint, method: jint), guarded instructions::plain;
     /// A branch that compares numbers begins.
-    fn compared(one: jint, other: jint, condition: jint, offset: jint, method: jint)
-        => instructions::compared;
+    fn compared(one: jint, other: jint, condition: jint, offset: jint, method: jint),
+        guarded instructions::compared;
     /// A branch that compares references begins.
-    fn same(one: jobject, other: jobject, condition: jint, offset: jint, method: jint)
-        => instructions::same;
-    fn tableswitch(key: jint, low: jint, high: jint, offset: jint, method: jint)
-        => instructions::tableswitch;
-    fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint)
-        => instructions::lookupswitch;
+    fn same(one: jobject, other: jobject, condition: jint, offset: jint, method: jint),
+        guarded instructions::same;
+    fn tableswitch(key: jint, low: jint, high: jint, offset: jint, method: jint),
+        guarded instructions::tableswitch;
+    fn lookupswitch(key: jint, keys: jint, offset: jint, method: jint),
+        guarded instructions::lookupswitch;
     /// A virtual thread is about to be mounted or unmounted, or has been.
-    fn transition(begins: jboolean) => thread_events::transition;
+    fn transition(begins: jboolean), guarded thread_events::transition;
     /// A virtual thread is about to be resumed in the middle of its code, or has been resumed.
-    fn resumption(begins: jboolean) => |jni, begins| threads::current(jni).note_resumption(begins);
+    fn resumption(begins: jboolean), guarded |jni, begins| threads::current(jni).note_resumption(begins);
     /// `Unsafe.park` is to be bound to the shim's function.
-    fn bind_park0() => blocking::bind_park;
+    fn bind_park0(), guarded blocking::bind_park;
     /// Native methods that are already bound are to get stubs.
-    fn bind_bound0() => |jni| bound_natives::bind(jni, &natives());
+    fn bind_bound0(), guarded |jni| bound_natives::bind(jni, &natives());
     /// A monitor is about to be left while some thread is waiting for a monitor.
-    fn leaving(object: jobject) => monitors::leaving;
+    fn leaving(object: jobject), guarded monitors::leaving;
     /// The monitor of the class that declares the method is about to be left, as in `leaving`.
-    fn leaving_class(number: jint) => monitors::leaving_class;
+    fn leaving_class(number: jint), guarded monitors::leaving_class;
 }
