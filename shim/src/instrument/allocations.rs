@@ -6,15 +6,11 @@
 use crate::records::tracker::NAME;
 use jvmpi_classfile::{ClassFile, Editor, MemberRef, MethodRef, opcode};
 
-/// A native of the Tracker that reports allocations: its name and descriptor.
-type Reporter = (&'static str, &'static str);
+/// The name of a native of the Tracker that reports allocations.
+type Reporter = &'static str;
 
-const INITIALIZED: Reporter = ("initialized", "(Ljava/lang/Object;)V");
-const ARRAY: Reporter = ("array", "(Ljava/lang/Object;)V");
-const ARRAYS: Reporter = ("arrays", "(Ljava/lang/Object;)V");
-const RETURNED: Reporter = ("returned", "(Ljava/lang/Object;)V");
-const UNCONSTRUCTED: Reporter = ("unconstructed", "(Ljava/lang/Object;)V");
-const STRING: Reporter = ("string", "(Ljava/lang/Object;)V");
+const ARRAYS: Reporter = "arrays";
+const RETURNED: Reporter = "returned";
 
 /// Adds reports of everything that the class allocates.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), jvmpi_classfile::Error> {
@@ -34,9 +30,9 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), jvmpi_
 
 fn tracker(
     editor: &mut Editor<'_>,
-    (name, descriptor): Reporter,
+    reporter: Reporter,
 ) -> Result<MethodRef, jvmpi_classfile::Error> {
-    editor.constants().method_ref(NAME.to_bytes(), name, descriptor)
+    editor.constants().method_ref(NAME.to_bytes(), reporter, "(Ljava/lang/Object;)V")
 }
 
 /// Adds the report of each constructed object to the constructor of `Object`. It comes before reports
@@ -45,7 +41,7 @@ pub fn report_constructed(
     class: &ClassFile<'_>,
     editor: &mut Editor<'_>,
 ) -> Result<(), jvmpi_classfile::Error> {
-    let native = tracker(editor, INITIALIZED)?;
+    let native = tracker(editor, "initialized")?;
     for constructor in class.methods().filter(|method| method.is_constructor()) {
         if let Some(mut method) = editor.method(constructor.index()) {
             method.at_entry(|code| code.load_this().invoke_static(native));
@@ -61,7 +57,7 @@ fn reporter(
     instruction: jvmpi_classfile::Instruction<'_>,
 ) -> Option<Reporter> {
     match instruction.opcode() {
-        opcode::NEWARRAY | opcode::ANEWARRAY => Some(ARRAY),
+        opcode::NEWARRAY | opcode::ANEWARRAY => Some("array"),
         opcode::MULTIANEWARRAY => Some(ARRAYS),
         opcode::INVOKEVIRTUAL | opcode::INVOKESPECIAL | opcode::INVOKESTATIC => {
             let called = class.constant_pool().member(instruction.constant()?).ok()?;
@@ -77,11 +73,11 @@ const OLD_UNSAFE: &[u8] = b"sun/misc/Unsafe";
 fn reporter_of_call(called: MemberRef<'_>) -> Option<Reporter> {
     match (called.class, called.name, called.descriptor) {
         (_, b"clone", b"()Ljava/lang/Object;") => Some(RETURNED),
-        (b"java/lang/StringBuilder" | b"java/lang/StringBuffer", b"toString", _) => Some(STRING),
+        (b"java/lang/StringBuilder" | b"java/lang/StringBuffer", b"toString", _) => Some("string"),
         (b"java/util/Arrays", b"copyOf" | b"copyOfRange", _) => Some(RETURNED),
         (b"java/lang/reflect/Array", b"newArray", _) => Some(RETURNED),
         (b"java/lang/reflect/Array", b"multiNewArray", _) => Some(ARRAYS),
-        (UNSAFE | OLD_UNSAFE, b"allocateInstance", _) => Some(UNCONSTRUCTED),
+        (UNSAFE | OLD_UNSAFE, b"allocateInstance", _) => Some("unconstructed"),
         (UNSAFE | OLD_UNSAFE, b"allocateUninitializedArray", _) => Some(RETURNED),
         _ => None,
     }
