@@ -5,7 +5,7 @@
 
 use crate::records::numbered::AppendOnly;
 use crate::records::thread;
-use jni_sys::{JNIEnv, jint};
+use jni_sys::jint;
 use jvm::lock::{Condition, Lock, Locked};
 use jvm::platform::os_thread::os_thread;
 use jvm::platform::sync::Instant;
@@ -40,32 +40,18 @@ struct State {
     name: Option<Arc<CStr>>,
     /// The OS thread that owns the monitor, 0 for none.
     owner: i32,
-    owner_env: Env,
+    /// The ID of its thread, like the next ones.
+    owner_env: usize,
     entry_count: u32,
-    entering: Vec<Env>,
-    waiting: Vec<Env>,
+    entering: Vec<usize>,
+    waiting: Vec<usize>,
     notifications: u64,
 }
 
-/// A thread's ID as a monitor dump shows it; NULL for a thread that is not attached.
-#[derive(Clone, Copy, PartialEq)]
-struct Env(*mut JNIEnv);
-
-// SAFETY: the pointer is an identity that is never followed here.
-unsafe impl Send for Env {}
-
-impl Default for Env {
-    fn default() -> Self {
-        Self(ptr::null_mut())
-    }
-}
-
-impl Env {
-    /// Returns the ID of the current thread; NULL for a hidden thread.
-    fn current() -> Self {
-        let thread = thread::known_current().filter(|thread| !thread.is_hidden());
-        Self(thread.map_or(ptr::null_mut(), |thread| thread.env()))
-    }
+/// Returns the ID of the current thread as a monitor dump shows it; 0 for a thread that is hidden or not attached.
+fn current_env() -> usize {
+    let thread = thread::known_current().filter(|thread| !thread.is_hidden());
+    thread.map_or(0, |thread| thread.env().addr())
 }
 
 static SLOTS: AppendOnly<Slot, 512, 2048> = AppendOnly::new();
@@ -119,16 +105,13 @@ pub fn all() -> Vec<Snapshot> {
 
 fn snapshot(number: usize, state: &State) -> Option<Snapshot> {
     let name = state.name.clone()?;
-    // A thread that is not attached has no environment.
-    let envs = |envs: &[Env]| {
-        envs.iter().map(|env| env.0.addr()).filter(|env| *env != 0).collect::<Vec<_>>()
-    };
+    let envs = |envs: &[usize]| envs.iter().copied().filter(|env| *env != 0).collect();
     let monitor = Monitor {
         kind: Kind::Raw {
             name: name.as_ptr().addr(),
             monitor: handle(number, state.generation).addr(),
         },
-        owner: state.owner_env.0.addr(),
+        owner: state.owner_env,
         entry_count: state.entry_count,
         waiting_to_enter: envs(&state.entering),
         waiting_to_be_notified: envs(&state.waiting),
@@ -199,7 +182,7 @@ impl RawMonitor {
     /// Waits until the monitor is free and enters it. Returns false if it was destroyed meanwhile.
     fn block(&self, me: i32, entry_count: u32) -> bool {
         let Some(mut state) = self.lock() else { return false };
-        let env = Env::current();
+        let env = current_env();
         state.entering.push(env);
         let mut state = has_status(JVMPI_THREAD_MONITOR_WAIT, || {
             while state.owner != 0 && self.is_alive(&state) {
@@ -235,7 +218,7 @@ impl RawMonitor {
 
     fn release(&self, mut state: Locked<'_, State>) {
         state.owner = 0;
-        state.owner_env = Env::default();
+        state.owner_env = 0;
         state.entry_count = 0;
         let wake = !state.entering.is_empty();
         drop(state);
@@ -254,7 +237,7 @@ impl RawMonitor {
         }
         let entry_count = state.entry_count;
         let notifications = state.notifications;
-        let env = Env::current();
+        let env = current_env();
         state.waiting.push(env);
         let others_wait = !state.entering.is_empty();
         self.release(state);
@@ -299,7 +282,7 @@ impl RawMonitor {
         state.name = None;
         state.notifications += 1;
         state.entry_count = 0;
-        state.owner_env = Env::default();
+        state.owner_env = 0;
         state.owner = 0;
         drop(state);
         self.place.notified.notify_all();
@@ -319,12 +302,12 @@ fn has_status<R>(status: jint, wait: impl FnOnce() -> R) -> R {
 impl State {
     fn take(&mut self, owner: i32, entry_count: u32) {
         self.owner = owner;
-        self.owner_env = Env::current();
+        self.owner_env = current_env();
         self.entry_count = entry_count;
     }
 }
 
-fn remove(envs: &mut Vec<Env>, env: Env) {
+fn remove(envs: &mut Vec<usize>, env: usize) {
     if let Some(position) = envs.iter().position(|other| *other == env) {
         envs.swap_remove(position);
     }
