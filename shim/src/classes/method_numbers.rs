@@ -16,7 +16,7 @@ use jni_sys::jmethodID;
 use jvm::Jni;
 use jvm::lock::Lock;
 use std::collections::HashSet;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -37,18 +37,7 @@ struct Numbered {
 pub struct NumberedMethod<'a> {
     pub id: jmethodID,
     /// The class that declares the method.
-    pub class: &'a Class,
-}
-
-impl NumberedMethod<'_> {
-    /// Returns a counted reference to the class's record, which keeps it even if the class is unloaded.
-    pub fn kept_class(&self) -> Arc<Class> {
-        // SAFETY: `resolve` got the pointer from an `Arc`, which lives as long as any `NumberedMethod`.
-        unsafe {
-            Arc::increment_strong_count(self.class);
-            Arc::from_raw(self.class)
-        }
-    }
+    pub class: &'a Arc<Class>,
 }
 
 /// The number of entries of a chunk of [`PLACES`].
@@ -164,8 +153,10 @@ pub fn with<R>(jni: Jni, number: usize, f: impl FnOnce(NumberedMethod<'_>) -> R)
     let id = if id.is_null() { resolve(jni, place)? } else { id };
     // SAFETY: `resolve` stored the class before the method. The record lives as long as the class, and the
     // class lives because its method is running.
-    let class = unsafe { &*place.class.load(Ordering::Relaxed) };
-    Some(f(NumberedMethod { id, class }))
+    let class = unsafe { Arc::from_raw(place.class.load(Ordering::Relaxed)) };
+    // The record's own reference, which is not counted here.
+    let class = ManuallyDrop::new(class);
+    Some(f(NumberedMethod { id, class: &class }))
 }
 
 /// Returns the method of a number, if it has been reported.

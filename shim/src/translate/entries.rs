@@ -18,6 +18,7 @@ use jvmpi_sys::{
     JVMPI_Event_method, JVMPI_Event_method_entry2,
 };
 use std::ptr;
+use std::sync::Arc;
 
 /// Handles the entry of a constructor.
 pub fn entered(jni: Jni, number: jint) {
@@ -27,7 +28,7 @@ pub fn entered(jni: Jni, number: jint) {
     }
     let number = number as u32;
     // The constructor is the method that has called this native.
-    let class = method_numbers::with(jni, number as usize, |method| method.kept_class());
+    let class = method_numbers::with(jni, number as usize, |method| Arc::clone(method.class));
     let (Some(class), Some(beginning)) = (class, method_numbers::beginning(number as usize)) else {
         return;
     };
