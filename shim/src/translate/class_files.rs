@@ -17,7 +17,7 @@ use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_Event_class_load_hook};
 use std::collections::HashSet;
 use std::ffi::{CStr, c_uint, c_void};
 use std::slice;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 jvm::class_file_hook! {
     pub fn class_file_load_hook => show;
@@ -86,9 +86,6 @@ type ToBe = (Vec<u8>, usize);
 static MEANWHILE: [Lock<Option<HashSet<ToBe>>>; MAX_AGENTS] =
     [const { Lock::new(None) }; MAX_AGENTS];
 
-/// The number of replays under way.
-static REPLAYS: AtomicUsize = AtomicUsize::new(0);
-
 /// True for each agent whose replay has begun.
 static REPLAYED: [AtomicBool; MAX_AGENTS] = [const { AtomicBool::new(false) }; MAX_AGENTS];
 
@@ -100,11 +97,12 @@ fn to_be(name: &[u8], loader: jobject) -> ToBe {
 
 /// Records, for running replays, that agents are about to be shown the file of a class that is being loaded.
 fn note_meanwhile(name: &CStr, loader: jobject) {
-    if REPLAYS.load(Ordering::Acquire) == 0 {
+    let wanting = || agents::wanting(JVMPI_EVENT_CLASS_LOAD_HOOK);
+    if wanting().all(|agent| MEANWHILE[agent.index].lock().is_none()) {
         return;
     }
     let class = to_be(name.to_bytes(), loader);
-    for agent in agents::wanting(JVMPI_EVENT_CLASS_LOAD_HOOK) {
+    for agent in wanting() {
         if let Some(meanwhile) = &mut *MEANWHILE[agent.index].lock() {
             meanwhile.insert(class.clone());
         }
@@ -127,7 +125,6 @@ impl Replay {
             && !REPLAYED[agent.index].swap(true, Ordering::AcqRel);
         is_first.then(|| {
             *MEANWHILE[agent.index].lock() = Some(HashSet::new());
-            REPLAYS.fetch_add(1, Ordering::AcqRel);
             Self { agent, done: HashSet::new() }
         })
     }
@@ -232,7 +229,6 @@ fn objection(error: Error) -> String {
 
 impl Drop for Replay {
     fn drop(&mut self) {
-        REPLAYS.fetch_sub(1, Ordering::AcqRel);
         *MEANWHILE[self.agent.index].lock() = None;
     }
 }
