@@ -6,26 +6,20 @@ use jvmpi_layers::layer;
 use jvmpi_layers::trace::{About, Recorder};
 use jvmpi_sys::JVMPI_Interface;
 use std::sync::OnceLock;
-
-/// The table that the agent gets; it is never freed.
-struct Topmost(*mut JVMPI_Interface);
-
-// SAFETY: the shim only passes the pointer on.
-unsafe impl Send for Topmost {}
-// SAFETY: as above.
-unsafe impl Sync for Topmost {}
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 const _: () = assert!(layer::SLOTS == MAX_AGENTS, "an agent's index selects its slot");
 
 /// Returns the table for the agent: its own, under the layers that the settings ask for.
 pub fn topmost_table(agent: &Agent) -> *mut JVMPI_Interface {
-    static TOPMOST: [OnceLock<Topmost>; MAX_AGENTS] = [const { OnceLock::new() }; MAX_AGENTS];
+    static TOPMOST: [OnceLock<AtomicPtr<JVMPI_Interface>>; MAX_AGENTS] =
+        [const { OnceLock::new() }; MAX_AGENTS];
     let mut is_new = false;
     let make = || {
         is_new = true;
-        Topmost(checked(agent, recorded(agent, agent.interface())))
+        AtomicPtr::new(checked(agent, recorded(agent, agent.interface())))
     };
-    let table = TOPMOST[agent.index].get_or_init(make).0;
+    let table = TOPMOST[agent.index].get_or_init(make).load(Ordering::Relaxed);
     if is_new {
         layer::begin::<Check>(agent.index);
     }
