@@ -100,26 +100,27 @@ impl Sample {
     /// Ends the request. [`Self::peek`] and [`Self::give`] now show the trace if it has been taken. Otherwise the
     /// request is cancelled.
     pub fn settle(&self) {
-        let end = |word: u64| (word & STATE != IDLE).then_some(word & !STATE | IDLE);
+        self.end_in(&[REQUESTED, TAKEN]);
+    }
+
+    /// Cancels a requested trace that has not been taken. Called when a virtual thread leaves its carrier.
+    pub fn abandon(&self) {
+        self.end_in(&[REQUESTED]);
+    }
+
+    /// Shows a trace that has been taken. Does not end a pending request.
+    pub fn show(&self) {
+        self.end_in(&[TAKEN]);
+    }
+
+    /// Ends the request if it is in one of these states, and shows its trace if that was taken.
+    fn end_in(&self, states: &[u64]) {
+        let end = |word: u64| states.contains(&(word & STATE)).then_some(word & !STATE | IDLE);
         let order = Ordering::SeqCst;
         if let Ok(word) = self.word.fetch_update(order, order, end)
             && word & STATE == TAKEN
         {
             self.shown.store(buffer_of(word), Ordering::SeqCst);
-        }
-    }
-
-    /// Cancels a requested trace that has not been taken. Called when a virtual thread leaves its carrier.
-    pub fn abandon(&self) {
-        let order = Ordering::SeqCst;
-        let end = |word: u64| (word & STATE == REQUESTED).then_some(word & !STATE | IDLE);
-        let _ = self.word.fetch_update(order, order, end);
-    }
-
-    /// Shows a trace that has been taken. Does not end a pending request.
-    pub fn show(&self) {
-        if self.state() == TAKEN {
-            self.settle();
         }
     }
 
