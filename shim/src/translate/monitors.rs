@@ -5,7 +5,7 @@
 
 use super::{announce, frames};
 use crate::classes::{method_numbers, methods};
-use crate::notify;
+use crate::notify::{self, short_cut};
 use crate::records::agents::{self, Agent};
 use crate::records::{ids, virtual_thread};
 use crate::sync::{contention, tagging};
@@ -14,11 +14,7 @@ use jni_sys::{JNIEnv, jboolean, jclass, jint, jlong, jobject};
 use jvm::lock::Memo;
 use jvm::types::{JVMTI_THREAD_STATE_INTERRUPTED, jthread};
 use jvm::{FieldId, Jni, internals, symbols};
-use jvmpi_sys::{
-    JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
-    JVMPI_EVENT_MONITOR_CONTENDED_EXIT, JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED,
-    JVMPI_Event_monitor, JVMPI_Event_monitor_wait, jobjectID,
-};
+use jvmpi_sys::*;
 use std::ffi::c_void;
 use std::ptr;
 use std::time::Duration;
@@ -114,34 +110,53 @@ fn is_contention_wanted() -> bool {
 /// Reports that the current thread is about to park for `time` (zero: no limit). Returns true if [`parked`] is
 /// to be called afterwards.
 pub fn parking(jni: Jni, time: Duration) -> bool {
-    if !is_waiting_wanted() {
+    begin_pause(jni, time, blocker)
+}
+
+/// Reports that the current thread has parked.
+pub fn parked(jni: Jni) {
+    end_pause(jni, blocker);
+}
+
+/// Reports that the current thread is about to sleep. Returns true if [`slept`] is to be called afterwards.
+pub fn sleeping(jni: Jni, time: Duration) -> bool {
+    // Sleeping for no time is not waiting; as a timeout, 0 means no limit.
+    !time.is_zero() && begin_pause(jni, time, |_| Some(ptr::null_mut()))
+}
+
+/// Reports that the current thread has slept. If it was interrupted, the exception is pending.
+pub fn slept(jni: Jni) {
+    end_pause(jni, |_| Some(ptr::null_mut()));
+}
+
+/// Reports that the current thread is about to wait on the object that `find` returns. Returns false if it is not
+/// reported.
+fn begin_pause(jni: Jni, time: Duration, find: fn(Jni) -> Option<jobject>) -> bool {
+    let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
+    if !wanted.into_iter().any(agents::anyone_wants) {
         return false;
     }
     let thread = threads::current(jni);
-    if !notify::is_reported(&thread) || thread.transition.is_under_way() {
+    if !short_cut::is_reportable(&thread) {
         return false;
     }
     jni.frame(8, |jni| {
-        let Some(blocker) = blocker(jni) else { return false };
-        announce::send_about(
-            jni,
-            &thread,
-            JVMPI_EVENT_MONITOR_WAIT,
-            blocker,
-            wait(rounded_up(time)),
-        );
+        let Some(object) = find(jni) else { return false };
+        // Rounded up to milliseconds, because a timeout of 0 ms means no limit.
+        let body = wait(time + Duration::from_nanos(999_999));
+        announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAIT, object, body);
         thread.waits.begin();
         true
     })
 }
 
-/// Reports that the current thread has parked.
-pub fn parked(jni: Jni) {
+/// Reports that the wait of the current thread is over.
+fn end_pause(jni: Jni, find: fn(Jni) -> Option<jobject>) {
     let thread = threads::current(jni);
     let Some(waited) = thread.waits.end() else { return };
     jni.frame(8, |jni| {
-        if let Some(blocker) = blocker(jni) {
-            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, blocker, wait(waited));
+        if let Some(object) = find(jni) {
+            announce::send_about(jni, &thread, JVMPI_EVENT_MONITOR_WAITED, object, wait(waited));
         }
     });
 }
@@ -157,52 +172,6 @@ fn blocker(jni: Jni) -> Option<jobject> {
     let thread =
         jvm::get().jvmti.current_thread().ok().filter(|thread| !jni.is_virtual(*thread))?;
     Some(jni.object_field(thread, (*field)?)).filter(|blocker| !blocker.is_null())
-}
-
-fn is_waiting_wanted() -> bool {
-    let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
-    wanted.into_iter().any(agents::anyone_wants)
-}
-
-/// Rounds up to milliseconds, because a timeout of 0 ms means no limit.
-fn rounded_up(time: Duration) -> Duration {
-    time + Duration::from_nanos(999_999)
-}
-
-/// Reports that the current thread is about to sleep. Returns true if [`slept`] is to be called afterwards.
-pub fn sleeping(jni: Jni, time: Duration) -> bool {
-    // Sleeping for no time is not waiting; as a timeout, 0 means no limit.
-    if time.is_zero() || !is_waiting_wanted() {
-        return false;
-    }
-    let thread = threads::current(jni);
-    if !notify::is_reported(&thread) {
-        return false;
-    }
-    announce::send_about(
-        jni,
-        &thread,
-        JVMPI_EVENT_MONITOR_WAIT,
-        ptr::null_mut(),
-        wait(rounded_up(time)),
-    );
-    thread.waits.begin();
-    true
-}
-
-/// Reports that the current thread has slept. If it was interrupted, the exception is pending.
-pub fn slept(jni: Jni) {
-    let thread = threads::current(jni);
-    let Some(slept) = thread.waits.end() else { return };
-    jni.frame(8, |jni| {
-        announce::send_about(
-            jni,
-            &thread,
-            JVMPI_EVENT_MONITOR_WAITED,
-            ptr::null_mut(),
-            wait(slept),
-        );
-    });
 }
 
 /// Reports MONITOR_CONTENDED_EXIT if needed. Rewritten code calls this before it leaves the object's monitor,
