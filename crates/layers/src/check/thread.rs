@@ -128,40 +128,14 @@ impl fmt::Display for Thread {
     }
 }
 
-/// The current thread as each agent knows it.
-#[derive(Default)]
-struct Slots([Thread; crate::layer::SLOTS]);
-
-impl Drop for Slots {
-    fn drop(&mut self) {
-        FOUND.set(ptr::null());
-    }
-}
-
 thread_local! {
-    static SLOTS: RefCell<Option<Box<Slots>>> = const { RefCell::new(None) };
-    /// The place of the slots, once it was asked for. It is found without asking if it is still there.
-    static FOUND: Cell<*const Slots> = const { Cell::new(ptr::null()) };
+    /// The current thread as each agent knows it.
+    static SLOTS: Box<[Thread; crate::layer::SLOTS]> = Box::default();
 }
 
 /// Runs `look` with the current thread as the agent in this slot knows it; `None` if the thread is
 /// ending.
 #[inline]
 pub fn with<R>(slot: usize, look: impl FnOnce(&Thread) -> R) -> Option<R> {
-    let mut found = FOUND.get();
-    if found.is_null() {
-        found = first()?;
-    }
-    // SAFETY: the box stays where it is until the thread's variables are destroyed, which nothing that
-    // runs in `look` does.
-    Some(look(unsafe { &(*found).0[slot] }))
-}
-
-#[cold]
-fn first() -> Option<*const Slots> {
-    let found = SLOTS
-        .try_with(|slots| ptr::from_ref::<Slots>(slots.borrow_mut().get_or_insert_default()))
-        .ok()?;
-    FOUND.set(found);
-    Some(found)
+    SLOTS.try_with(|threads| look(&threads[slot])).ok()
 }
