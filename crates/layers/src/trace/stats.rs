@@ -29,31 +29,24 @@ pub fn statistics(trace: &Trace) -> Statistics {
     let (threads, bytes) = (trace.threads().len(), trace.size());
     let mut statistics = Statistics { threads, bytes, ..Statistics::default() };
     let mut times: Option<(u64, u64)> = None;
-    // The most frequent events.
-    let [mut entries, mut exits] = [0; 2];
     for thread in 0..trace.threads().len() {
         let mut records = trace.records(thread);
         for entry in records.by_ref() {
             let (first, last) = times.get_or_insert((entry.time, entry.time));
             (*first, *last) = ((*first).min(entry.time), (*last).max(entry.time));
-            match entry.record {
-                Record::Method { is_exit: false, .. } => entries += 1,
-                Record::Method { is_exit: true, .. } => exits += 1,
-                Record::Event(event) => {
-                    *statistics.events.entry(event.event_type).or_default() += 1;
+            let event_type = match entry.record {
+                Record::Method { is_exit: false, .. } => JVMPI_EVENT_METHOD_ENTRY,
+                Record::Method { is_exit: true, .. } => JVMPI_EVENT_METHOD_EXIT,
+                Record::Event(event) => event.event_type,
+                Record::Call(call) => {
+                    *statistics.calls.entry(call.function).or_default() += 1;
+                    continue;
                 }
-                Record::Call(call) => *statistics.calls.entry(call.function).or_default() += 1,
-                Record::Begin(..) | Record::Run | Record::End => {}
-            }
+                Record::Begin(..) | Record::Run | Record::End => continue,
+            };
+            *statistics.events.entry(event_type).or_default() += 1;
         }
         statistics.problems.extend(records.problem().cloned());
-    }
-    for (event_type, count) in
-        [(JVMPI_EVENT_METHOD_ENTRY, entries), (JVMPI_EVENT_METHOD_EXIT, exits)]
-    {
-        if count > 0 {
-            *statistics.events.entry(event_type).or_default() += count;
-        }
     }
     statistics.time = times.map_or(0, |(first, last)| last - first);
     statistics
