@@ -25,7 +25,7 @@ impl Call {
     }
 
     fn pointer<T>(self, place: usize) -> *mut T {
-        ptr::with_exposed_provenance_mut(self.arguments[place] as usize)
+        Word::of(self.arguments[place])
     }
 }
 
@@ -276,7 +276,7 @@ impl Check {
             }
             Function::DisableGC => _ = self.disabled.fetch_add(1, Ordering::AcqRel),
             Function::RawMonitorCreate => {
-                let id = ptr::with_exposed_provenance_mut(result as usize);
+                let id = Word::of(result);
                 // SAFETY: as the caller promises.
                 unsafe { self.created(id, call.pointer(0)) };
             }

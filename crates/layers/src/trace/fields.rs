@@ -1,11 +1,57 @@
 //! The fields of a record, described once for writing, reading and changing.
 
 use crate::trace::coding::{In, Out, State, slot_of};
-use jni_sys::{JNIEnv, jint, jmethodID};
+use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID};
 use std::any::Any;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 use std::slice;
+
+/// The function of a thread.
+pub type ThreadFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+
+/// A field, an argument or a result, as a number.
+pub trait Word: Copy {
+    fn word(self) -> u64;
+
+    /// Returns the result that this number stands for. No such number is a function.
+    fn of(word: u64) -> Self;
+}
+
+macro_rules! words {
+    ($($type:ty: $value:pat => $word:expr, $number:pat => $of:expr;)*) => {$(
+        impl Word for $type {
+            #[inline]
+            fn word(self) -> u64 {
+                let $value = self;
+                $word
+            }
+
+            fn of($number: u64) -> Self {
+                $of
+            }
+        }
+    )*};
+}
+
+words! {
+    jint: value => i64::from(value) as u64, word => word as jint;
+    jlong: value => value as u64, word => word as jlong;
+    jboolean: value => u64::from(value), word => word != 0;
+    (): () => 0, _ => ();
+    ThreadFunction: value => value.map_or(0, |function| function as usize as u64), _ => None;
+}
+
+impl<T> Word for *mut T {
+    #[inline]
+    fn word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+
+    fn of(word: u64) -> Self {
+        ptr::with_exposed_provenance_mut(word as usize)
+    }
+}
 
 /// Goes through the fields of a structure, in their order.
 ///
@@ -73,24 +119,17 @@ pub trait Fields {
 
     // The fields as they stand in C's structures.
 
-    fn int(&mut self, value: &mut jint) {
-        *value = self.number(*value as i64 as u64) as jint;
-    }
-
-    fn long(&mut self, value: &mut i64) {
-        *value = self.number(*value as u64) as i64;
-    }
-
-    fn id<T>(&mut self, value: &mut *mut T) {
-        *value = ptr::with_exposed_provenance_mut(self.number(address(*value)) as usize);
+    /// A number or an ID.
+    fn field<W: Word>(&mut self, value: &mut W) {
+        *value = Word::of(self.number(value.word()));
     }
 
     fn method_id(&mut self, value: &mut jmethodID) {
-        *value = ptr::with_exposed_provenance_mut(self.method(address(*value)) as usize);
+        *value = Word::of(self.method(value.word()));
     }
 
     fn thread(&mut self, value: &mut *mut JNIEnv) {
-        *value = ptr::with_exposed_provenance_mut(self.env(address(*value)) as usize);
+        *value = Word::of(self.env(value.word()));
     }
 
     /// # Safety
@@ -105,7 +144,7 @@ pub trait Fields {
     /// # Safety
     /// They are there.
     unsafe fn range(&mut self, begin: &mut *mut c_char, end: &mut *mut c_char) {
-        let count = address(*end).saturating_sub(address(*begin)) as usize;
+        let count = end.word().saturating_sub(begin.word()) as usize;
         // SAFETY: as the caller promises.
         let (start, count) = unsafe { self.bytes(begin.cast(), count) };
         *begin = start.cast();
@@ -138,11 +177,6 @@ pub trait Fields {
         *items = new;
         *count = jint::try_from(there).unwrap_or(jint::MAX);
     }
-}
-
-/// The number that stands for a pointer.
-pub fn address<T>(pointer: *mut T) -> u64 {
-    pointer.expose_provenance() as u64
 }
 
 /// Writes the fields.

@@ -1,9 +1,9 @@
 //! The functions of JVMPI, and what is recorded of a call.
 
-use crate::trace::fields::Fields;
-use jni_sys::{JNIEnv, jboolean, jint, jlong};
+use crate::trace::fields::{Fields, Word};
+use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::*;
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 use std::ptr;
 
 macro_rules! declare {
@@ -70,49 +70,6 @@ impl Function {
     }
 }
 
-/// An argument or a result, as a number.
-pub trait Word: Copy {
-    fn word(self) -> u64;
-
-    /// Returns the result that this number stands for. No result is a function.
-    fn of(word: u64) -> Self;
-}
-
-macro_rules! words {
-    ($($type:ty: $value:pat => $word:expr, $number:pat => $of:expr;)*) => {$(
-        impl Word for $type {
-            #[inline]
-            fn word(self) -> u64 {
-                let $value = self;
-                $word
-            }
-
-            fn of($number: u64) -> Self {
-                $of
-            }
-        }
-    )*};
-}
-
-words! {
-    jint: value => i64::from(value) as u64, word => word as jint;
-    jlong: value => value as u64, word => word as jlong;
-    jboolean: value => u64::from(value), word => word != 0;
-    (): () => 0, _ => ();
-    ThreadFunction: value => value.map_or(0, |function| function as usize as u64), _ => None;
-}
-
-impl<T> Word for *mut T {
-    #[inline]
-    fn word(self) -> u64 {
-        self.expose_provenance() as u64
-    }
-
-    fn of(word: u64) -> Self {
-        ptr::with_exposed_provenance_mut(word as usize)
-    }
-}
-
 /// Returns the arguments of a call, at most three, as numbers.
 #[inline]
 pub fn arguments_of(words: &[u64]) -> [u64; 3] {
@@ -120,9 +77,6 @@ pub fn arguments_of(words: &[u64]) -> [u64; 3] {
     arguments[..words.len()].copy_from_slice(words);
     arguments
 }
-
-/// The function of a thread.
-pub type ThreadFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 
 /// The recorded value of RequestEvent's argument for a heap dump without one.
 pub const NO_ARGUMENT: u64 = u64::MAX;
@@ -216,7 +170,7 @@ pub unsafe fn details<F: Fields>(f: &mut F, function: Function, details: &mut De
                 let count = &mut details.threads_count;
                 f.counted(count, &mut details.threads, |f, thread| {
                     f.thread(&mut thread.env);
-                    f.int(&mut thread.result);
+                    f.field(&mut thread.result);
                 });
             }
             _ => {}

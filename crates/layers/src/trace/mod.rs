@@ -21,9 +21,9 @@ mod thread_buffer;
 
 pub use events::event_name;
 pub(crate) use events::fields;
-pub(crate) use fields::Fields;
+pub(crate) use fields::{Fields, Word};
 pub use functions::Function;
-pub(crate) use functions::{Word, arguments_of};
+pub(crate) use functions::arguments_of;
 pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace, TraceError};
 pub use record::{About, Recorder};
 pub use replay::{Summary, replay, replay_functions};

@@ -5,8 +5,9 @@
 //! If events come faster than they can be written, their threads wait.
 
 use crate::layer::{Layer, Neighbours, SLOTS, Slots};
+use crate::trace::fields::{ThreadFunction, Word};
 use crate::trace::file;
-use crate::trace::functions::{self, Details, Function, JNIEnv_and_result, ThreadFunction, Word};
+use crate::trace::functions::{self, Details, Function, JNIEnv_and_result};
 use crate::trace::shared::{self, Message, Shared, lock};
 use crate::trace::thread_buffer::ThreadBuffer;
 use jni_sys::{JNIEnv, jboolean, jint, jlong, jmethodID, jobject};

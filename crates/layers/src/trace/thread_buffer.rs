@@ -2,7 +2,7 @@
 
 use crate::trace::coding::{Out, State, slot_of, tag};
 use crate::trace::events;
-use crate::trace::fields::{Write, address};
+use crate::trace::fields::{Word, Write};
 use crate::trace::file::Header;
 use crate::trace::functions::{self, Details, Function};
 use crate::trace::shared::{Shared, lock, now};
@@ -48,6 +48,15 @@ struct Handed {
     header: Header,
 }
 
+impl Handed {
+    /// Nothing of the records after this state was handed over.
+    fn nothing(thread: u32, state: &State) -> Self {
+        let State { seen, time, env, .. } = *state;
+        let header = Header { thread, flags: Header::FRESH, seen, time, env, ..Header::default() };
+        Self { bytes: 0, header }
+    }
+}
+
 struct Own {
     state: State,
     /// The number of records.
@@ -63,11 +72,9 @@ struct Own {
 impl ThreadBuffer {
     /// Returns a buffer for the current thread, which has this number in the recording.
     pub fn new(number: u32, shared: &Shared) -> Self {
-        let (seen, time) = (shared.order.load(Ordering::Relaxed), now());
-        let header =
-            Header { thread: number, flags: Header::FRESH, seen, time, ..Header::default() };
         let mut state = State::new();
-        (state.seen, state.time) = (seen, time);
+        (state.seen, state.time) = (shared.order.load(Ordering::Relaxed), now());
+        let handed = Mutex::new(Handed::nothing(number, &state));
         let own =
             Own { state, count: 0, last_leaf_event: u64::MAX, call: None, look_at: TIME_EVERY };
         Self {
@@ -76,7 +83,7 @@ impl ThreadBuffer {
             own: UnsafeCell::new(own),
             bytes: UnsafeCell::new(vec![0; CAPACITY].into_boxed_slice()),
             used: AtomicUsize::new(0),
-            handed: Mutex::new(Handed { bytes: 0, header }),
+            handed,
             function: AtomicU8::new(0),
         }
     }
@@ -103,13 +110,13 @@ impl ThreadBuffer {
     #[inline]
     pub unsafe fn event(&self, shared: &Shared, event: *mut JVMPI_Event, deliver: impl FnOnce()) {
         // SAFETY: as the caller promises.
-        let (event_type, env) = unsafe { ((*event).event_type, address((*event).env_id)) };
+        let (event_type, env) = unsafe { ((*event).event_type, (*event).env_id.word()) };
         let recorded = self.own(|own| {
             let is_exit = event_type == JVMPI_EVENT_METHOD_EXIT;
             let is_method = is_exit || event_type == JVMPI_EVENT_METHOD_ENTRY;
             if is_method && self.is_ready(shared, own, env) {
                 // SAFETY: an event of this type has this union member.
-                self.method(own, is_exit, unsafe { address((*event).u.method.method_id) });
+                self.method(own, is_exit, unsafe { (*event).u.method.method_id.word() });
             } else {
                 // SAFETY: as the caller promises.
                 unsafe { self.event_slowly(shared, own, event) };
@@ -135,7 +142,7 @@ impl ThreadBuffer {
     #[cold]
     unsafe fn event_slowly(&self, shared: &Shared, own: &mut Own, event: *mut JVMPI_Event) {
         // SAFETY: as the caller promises.
-        let (event_type, env) = unsafe { ((*event).event_type, address((*event).env_id)) };
+        let (event_type, env) = unsafe { ((*event).event_type, (*event).env_id.word()) };
         self.begin_calls(shared, own);
         self.set_env(shared, own, env);
         match event_type {
@@ -155,7 +162,7 @@ impl ThreadBuffer {
         }
         if matches!(event_type, JVMPI_EVENT_METHOD_ENTRY | JVMPI_EVENT_METHOD_EXIT) {
             // SAFETY: an event of this type has this union member.
-            let method = unsafe { address((*event).u.method.method_id) };
+            let method = unsafe { (*event).u.method.method_id.word() };
             return self.method(own, event_type == JVMPI_EVENT_METHOD_EXIT, method);
         }
         let known = event_type & !JVMPI_REQUESTED_EVENT;
@@ -411,16 +418,7 @@ impl ThreadBuffer {
     fn begin_anew(&self, own: &mut Own, handed: &mut Handed) {
         own.state.forget();
         own.look_at = TIME_EVERY;
-        let State { seen, time, env, .. } = own.state;
-        let header = Header {
-            flags: Header::FRESH,
-            seen,
-            time,
-            env,
-            thread: self.number,
-            ..Header::default()
-        };
-        *handed = Handed { bytes: 0, header };
+        *handed = Handed::nothing(self.number, &own.state);
         self.used.store(0, Ordering::Release);
     }
 

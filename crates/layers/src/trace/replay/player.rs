@@ -5,7 +5,7 @@ use super::state::Replay;
 use super::translate::{free_class_file, translate};
 use super::turns::Waiter;
 use crate::trace::coding::tag;
-use crate::trace::fields::address;
+use crate::trace::fields::Word;
 use crate::trace::functions::{Details, Function};
 use crate::trace::read::{Call, Event, Key, Record, Records};
 use crate::trace::shared::lock;
@@ -251,7 +251,7 @@ impl Player {
             JVMPI_EVENT_CLASS_LOAD => self.replay.known().learn_class(event),
             JVMPI_EVENT_CLASS_UNLOAD => {
                 // SAFETY: an event of this type has this union member.
-                let class = unsafe { address(event.u.class_unload.class_id) };
+                let class = unsafe { event.u.class_unload.class_id.word() };
                 self.replay.known().forget_class(class);
             }
             JVMPI_EVENT_THREAD_END => {
@@ -270,7 +270,7 @@ impl Player {
         }
         // SAFETY: an event of this type has this union member.
         let started = unsafe { event.u.thread_start };
-        let (env, object) = (address(started.thread_env_id), address(started.thread_id));
+        let (env, object) = (started.thread_env_id.word(), started.thread_id.word());
         let earlier = self.replay.known().thread_objects.insert(env, object);
         let is_another = earlier.is_some_and(|earlier| earlier != object);
         let is_another = is_another && event.event_type == JVMPI_EVENT_THREAD_START;

@@ -7,7 +7,8 @@ use super::player::Player;
 use super::registry::Env;
 use super::state::{Replay, ThreadFunction};
 use crate::layer::{Layer, Neighbours, Slots};
-use crate::trace::functions::{self, Function, NO_ARGUMENT, Word};
+use crate::trace::fields::Word;
+use crate::trace::functions::{self, Function, NO_ARGUMENT};
 use crate::trace::read::Call;
 use crate::trace::shared::lock;
 use jni_sys::{JNI_ERR, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
@@ -110,10 +111,6 @@ impl Replay {
             *result = its.map_or(0, |thread| thread.result);
         }
     }
-}
-
-fn pointer<T>(value: u64) -> *mut T {
-    ptr::with_exposed_provenance_mut(value as usize)
 }
 
 impl Layer for Replay {
@@ -280,22 +277,22 @@ impl Layer for Replay {
         let env = self.recorded_env(env);
         let call = self.if_recorded(Function::GetThreadObject, &|call| call.arguments[0] == env);
         let known = || self.known().thread_objects.get(&env).copied();
-        pointer(call.map(|call| call.result).or_else(known).unwrap_or(0))
+        Word::of(call.map(|call| call.result).or_else(known).unwrap_or(0))
     }
 
     unsafe fn GetMethodClass(&self, _: &Neighbours, mid: jmethodID) -> jobjectID {
         let method = mid.word();
         let call = self.if_recorded(Function::GetMethodClass, &|call| call.arguments[0] == method);
         let known = || self.known().class_of_method.get(&method).copied();
-        pointer(call.map(|call| call.result).or_else(known).unwrap_or(0))
+        Word::of(call.map(|call| call.result).or_else(known).unwrap_or(0))
     }
 
     unsafe fn jobjectID2jobject(&self, _: &Neighbours, jid: jobjectID) -> jobject {
-        pointer(self.result(Function::jobjectID2jobject, jid.word()))
+        Word::of(self.result(Function::jobjectID2jobject, jid.word()))
     }
 
     unsafe fn jobject2jobjectID(&self, _: &Neighbours, jobj: jobject) -> jobjectID {
-        pointer(self.result(Function::jobject2jobjectID, jobj.word()))
+        Word::of(self.result(Function::jobject2jobjectID, jobj.word()))
     }
 
     unsafe fn SuspendThreadList(

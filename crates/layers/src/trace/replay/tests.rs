@@ -3,7 +3,7 @@
 use super::translate::{monitor_dump, translate};
 use super::*;
 use crate::trace::coding::{Out, tag};
-use crate::trace::fields::address;
+use crate::trace::fields::Word;
 use crate::trace::for_tests;
 use crate::trace::functions::Function;
 use crate::trace::read::{Event, Record};
@@ -52,7 +52,7 @@ fn machine_code_is_no_shorter_than_its_size() {
     let event = &mut events(replay).next().unwrap();
     // SAFETY: the event has this type.
     let code = |event: &Event| unsafe { event.u.compiled_method_load };
-    assert_eq!((code(event).code_size, address(code(event).code_addr)), (4096, 0x2000));
+    assert_eq!((code(event).code_size, code(event).code_addr.word()), (4096, 0x2000));
     translate(replay, event);
     assert_eq!(code(event).code_size, 3);
     // SAFETY: this is the memory that the agent gets.

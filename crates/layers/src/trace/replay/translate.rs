@@ -3,7 +3,7 @@
 use super::known::Known;
 use super::state::Replay;
 use crate::trace::events;
-use crate::trace::fields::{Fields, address};
+use crate::trace::fields::{Fields, Word};
 use crate::trace::read::Event;
 use jni_sys::jint;
 use jvmpi_formats::dump::{
@@ -38,7 +38,7 @@ pub fn translate(replay: &'static Replay, event: &mut Event) {
             JVMPI_EVENT_COMPILED_METHOD_LOAD => {
                 let code = mem::take(&mut event.memory.code);
                 let u = &mut event.u.compiled_method_load;
-                let code = replay.known().learn_code(address(u.code_addr), &code);
+                let code = replay.known().learn_code(u.code_addr.word(), &code);
                 u.code_addr = code.as_ptr().cast_mut().cast();
                 // A damaged recording may have less code than it says.
                 u.code_size = u.code_size.min(jint::try_from(code.len()).unwrap_or(jint::MAX));
@@ -46,7 +46,7 @@ pub fn translate(replay: &'static Replay, event: &mut Event) {
             }
             JVMPI_EVENT_COMPILED_METHOD_UNLOAD => {
                 let u = &mut event.u.compiled_method_unload;
-                let code = replay.known().codes.remove(&address(u.code_addr));
+                let code = replay.known().codes.remove(&u.code_addr.word());
                 // It is freed after the event.
                 if let Some(code) = code {
                     u.code_addr = code.as_ptr().cast_mut().cast();
@@ -94,16 +94,13 @@ impl Fields for Translate {
     }
 
     fn monitor(&mut self, value: u64) -> u64 {
-        self.0
-            .monitors
-            .of(value)
-            .map_or(value, |monitor| address(ptr::from_ref(monitor).cast_mut()))
+        self.0.monitors.of(value).map_or(value, |monitor| ptr::from_ref(monitor).cast_mut().word())
     }
 }
 
 /// Returns the environment that stands for a recorded one.
 fn env(replay: &'static Replay, recorded: Id) -> Id {
-    if recorded == 0 { 0 } else { address(replay.envs.env(recorded as u64).pointer()) as Id }
+    if recorded == 0 { 0 } else { replay.envs.env(recorded as u64).pointer().word() as Id }
 }
 
 /// Returns a heap dump with the environments of this process. None if nothing has to be changed.
