@@ -229,17 +229,17 @@ for_each_function!(layer);
 /// # Panics
 /// Panics if `slot` is not below [`SLOTS`].
 fn functions_in<L: Layer>(slot: usize) -> JVMPI_Interface {
-    match slot {
-        0 => functions::<L, 0>(),
-        1 => functions::<L, 1>(),
-        2 => functions::<L, 2>(),
-        3 => functions::<L, 3>(),
-        4 => functions::<L, 4>(),
-        5 => functions::<L, 5>(),
-        6 => functions::<L, 6>(),
-        7 => functions::<L, 7>(),
-        _ => panic!("slot {slot} is out of range; there are {SLOTS} slots"),
-    }
+    let of_slots: [fn() -> JVMPI_Interface; SLOTS] = [
+        functions::<L, 0>,
+        functions::<L, 1>,
+        functions::<L, 2>,
+        functions::<L, 3>,
+        functions::<L, 4>,
+        functions::<L, 5>,
+        functions::<L, 6>,
+        functions::<L, 7>,
+    ];
+    of_slots[slot]()
 }
 
 /// Puts a layer into a slot. Returns its table, or `None` if the slot already has a layer of this type.
