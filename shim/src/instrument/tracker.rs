@@ -83,31 +83,3 @@ fn class_file(natives: &[Native]) -> Vec<u8> {
     }
     class.finish()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::ptr;
-
-    #[test]
-    fn the_class_file_has_the_natives() {
-        let native = |name, is_static| {
-            let function = ptr::null_mut();
-            Native { name, descriptor: c"(I)V", is_static, function }
-        };
-        let file = class_file(&[native(c"f", true), native(c"g", false)]);
-        let class = jvmpi_classfile::ClassFile::parse(&file).unwrap();
-        assert_eq!(
-            (class.name(), class.super_name()),
-            (&b"jvmpi/Tracker"[..], Some(&b"java/lang/Object"[..]))
-        );
-        let fields: Vec<_> = class.fields().collect();
-        assert_eq!((fields.len(), fields[0].name()), (1, CONTENDED.to_bytes()));
-        assert!(fields[0].is_static());
-        let methods: Vec<_> = class.methods().collect();
-        assert_eq!(methods.len(), 3 + BINDERS.len());
-        assert!(methods[0].is_native() && methods[0].is_static());
-        assert!(methods[1].is_native() && !methods[1].is_static());
-        assert_eq!((methods[0].name(), methods[0].descriptor()), (&b"f"[..], &b"(I)V"[..]));
-    }
-}
