@@ -5,7 +5,7 @@ use crate::gc::arenas;
 use crate::records::agents::Agent;
 use crate::records::class::Class;
 use crate::threads::{self, Thread};
-use jni_sys::{JNIEnv, jclass, jint, jmethodID, jobject};
+use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvm::Result;
 use jvmpi_sys::{
     JVMPI_Event_class_load, JVMPI_Event_new_arena, JVMPI_Event_thread_start, JVMPI_Field,
@@ -19,27 +19,36 @@ use std::sync::Arc;
 pub struct ClassDefinition {
     source: CString,
     interfaces: usize,
-    methods: Vec<(CString, CString, (jint, jint), jmethodID)>,
-    statics: Vec<jvm::Field>,
-    instances: Vec<jvm::Field>,
-    /// The arrays of the event, which point to the strings above.
-    arrays: (Vec<JVMPI_Method>, Vec<JVMPI_Field>, Vec<JVMPI_Field>),
+    methods: Vec<JVMPI_Method>,
+    statics: Vec<JVMPI_Field>,
+    instances: Vec<JVMPI_Field>,
+    /// The names and signatures, to which the arrays point.
+    _strings: Vec<CString>,
 }
 
 impl ClassDefinition {
     pub fn of(object: jclass) -> Result<Self> {
         let jvmti = jvm::get().jvmti;
-        let method_ids = jvmti.class_methods(object)?;
-        let mut methods = Vec::with_capacity(method_ids.len());
-        for method in method_ids.iter() {
+        let mut strings = Vec::new();
+        let mut keep = |text: CString| strings.push_mut(text).as_ptr().cast_mut();
+        let mut methods = Vec::new();
+        for method in jvmti.class_methods(object)?.iter() {
             let (name, signature) = jvmti.method_name(*method)?;
-            methods.push((name, signature, Lines::of(jvmti, *method).range(), *method));
+            let (start_lineno, end_lineno) = Lines::of(jvmti, *method).range();
+            methods.push(JVMPI_Method {
+                method_name: keep(name),
+                method_signature: keep(signature),
+                start_lineno,
+                end_lineno,
+                method_id: *method,
+            });
         }
         let (mut statics, mut instances) = (Vec::new(), Vec::new());
         for field in jvmti.class_fields(object)?.iter() {
             let is_static = jvmti.is_static(object, *field)?;
             let list = if is_static { &mut statics } else { &mut instances };
-            list.push(jvmti.field(object, *field)?);
+            let jvm::Field { name, signature, .. } = jvmti.field(object, *field)?;
+            list.push(JVMPI_Field { field_name: keep(name), field_signature: keep(signature) });
         }
         Ok(Self {
             source: jvmti.source_file(object).unwrap_or_default(),
@@ -47,32 +56,13 @@ impl ClassDefinition {
             methods,
             statics,
             instances,
-            arrays: Default::default(),
+            _strings: strings,
         })
     }
 
     /// Returns the event, which points into the definition.
     pub fn event(&mut self, agent: &Agent, class: &Class) -> JVMPI_Event_class_load {
-        let field = |field: &jvm::Field| JVMPI_Field {
-            field_name: field.name.as_ptr().cast_mut(),
-            field_signature: field.signature.as_ptr().cast_mut(),
-        };
-        let method =
-            |(name, signature, lines, id): &(CString, CString, (jint, jint), jmethodID)| {
-                JVMPI_Method {
-                    method_name: name.as_ptr().cast_mut(),
-                    method_signature: signature.as_ptr().cast_mut(),
-                    start_lineno: lines.0,
-                    end_lineno: lines.1,
-                    method_id: *id,
-                }
-            };
-        self.arrays = (
-            self.methods.iter().map(method).collect(),
-            self.statics.iter().map(field).collect(),
-            self.instances.iter().map(field).collect(),
-        );
-        let (methods, statics, instances) = &mut self.arrays;
+        let Self { methods, statics, instances, .. } = self;
         JVMPI_Event_class_load {
             class_name: class.name(agent.options().names).as_ptr().cast_mut(),
             source_name: self.source.as_ptr().cast_mut(),
