@@ -73,7 +73,9 @@ fn store(_: Jni, load: ClassFileLoad<'_>) {
         READING.with_borrow_mut(|reading| {
             let reading = reading.as_mut()?;
             reading.file = Some(file.to_vec());
-            Some(of_another_name())
+            // A class file with a name that no loaded class can have.
+            const JAVA_5: u16 = 49;
+            Some(ClassBuilder::new(JAVA_5, "jvmpi/OfAnotherName").finish())
         })
     });
 }
@@ -93,12 +95,6 @@ pub fn is_redefined(load: &ClassFileLoad<'_>) -> bool {
     let signature =
         jvm::get().jvmti.class_signature(load.class_being_redefined).unwrap_or_default();
     load.name.is_empty() || name_in_signature(signature.to_bytes()) == load.name.to_bytes()
-}
-
-/// Returns a class file with a name that no loaded class can have.
-fn of_another_name() -> Vec<u8> {
-    const JAVA_5: u16 = 49;
-    ClassBuilder::new(JAVA_5, "jvmpi/OfAnotherName").finish()
 }
 
 /// Replaces the class files of loaded classes. `refused` gets each one that the VM does not accept; its

@@ -4,7 +4,7 @@
 use crate::records::numbered;
 use crate::records::tracker::NAME;
 use jvmpi_classfile::opcode::*;
-use jvmpi_classfile::{ClassFile, Code, Editor, Instruction, MethodRef, Snippet};
+use jvmpi_classfile::{ClassFile, Editor, Instruction, MethodRef, Snippet};
 
 /// The conditions of branches, numbered by the offset of the opcode from the first of its kind.
 pub const EQ: i32 = 0;
@@ -47,30 +47,18 @@ pub fn edit(
             continue;
         };
         let number = (first + method.index()) as i32;
-        let known = Known::of(&code)?;
+        // The branches whose outcome is known in advance.
+        let known = code.uninitialized_comparisons()?;
         for instruction in code.instructions() {
             let instruction = instruction?;
-            let branches = known.outcome(instruction);
+            let at = known.binary_search_by_key(&instruction.bci, |comparison| comparison.bci);
+            let branches = at.ok().map(|at| known[at].branches);
             edits.before(instruction.bci, |code| {
                 report(code, &natives, number, instruction, branches)
             });
         }
     }
     Ok(())
-}
-
-/// The branches whose outcome is known in advance.
-struct Known(Vec<jvmpi_classfile::UninitializedComparison>);
-
-impl Known {
-    fn of(code: &Code<'_>) -> Result<Self, jvmpi_classfile::Error> {
-        code.uninitialized_comparisons().map(Self)
-    }
-
-    fn outcome(&self, instruction: Instruction<'_>) -> Option<bool> {
-        let at = self.0.binary_search_by_key(&instruction.bci, |comparison| comparison.bci);
-        at.ok().map(|at| self.0[at].branches)
-    }
 }
 
 /// Calls the native for this instruction, with the operands of a branch.

@@ -51,7 +51,9 @@ pub fn edit(
         let is_constructor = method.is_constructor() && class.super_name().is_some();
         let enter_constructor = enter_constructor.filter(|_| is_constructor);
         if enter_constructor.is_some() {
-            method_numbers::set_beginning(number, beginning(class, &method));
+            let own = Signature::of(class.name(), method.descriptor());
+            let next = next_constructor(class, &method).unwrap_or(Signature::NONE);
+            method_numbers::set_beginning(number, Beginning { own, next });
         }
         if let Some(enter) = enter {
             code.at_entry(|c| {
@@ -106,14 +108,6 @@ fn native(
 ) -> Result<Option<MethodRef>, jvmpi_classfile::Error> {
     let constants = editor.constants();
     is_used.then(|| constants.method_ref(NAME.to_bytes(), name, descriptor)).transpose()
-}
-
-/// Returns how a constructor begins.
-fn beginning(class: &ClassFile<'_>, constructor: &Method<'_>) -> Beginning {
-    Beginning {
-        own: Signature::of(class.name(), constructor.descriptor()),
-        next: next_constructor(class, constructor).unwrap_or(Signature::NONE),
-    }
 }
 
 /// Returns the constructor that this one calls for its object, if it calls, creates and

@@ -4,7 +4,7 @@
 //! The boot loader defines it, so that every class can name it. It is never shown to agents.
 
 use crate::records::tracker::{self, BINDERS, CONTENDED, NAME, UNBOUND};
-use jni_sys::{JNINativeMethod, jclass};
+use jni_sys::JNINativeMethod;
 use jvm::{GlobalRef, Jni};
 use jvmpi_classfile::builder::{Body, ClassBuilder};
 use jvmpi_classfile::{access, opcode};
@@ -40,26 +40,23 @@ pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
         let file = class_file(natives);
         let defined = jni.define_class(NAME, &file).or_else(|| jni.find_class(NAME));
         let class = defined.ok_or("the class cannot be defined")?;
-        register(jni, class, natives)?;
+        let methods: Vec<_> = natives
+            .iter()
+            .map(|native| JNINativeMethod {
+                name: native.name.as_ptr().cast_mut(),
+                signature: native.descriptor.as_ptr().cast_mut(),
+                fnPtr: native.function,
+            })
+            .collect();
+        // SAFETY: each function has the C type of its descriptor.
+        if !unsafe { jni.register_natives(class, &methods) } {
+            return Err("its natives cannot be registered");
+        }
         let field = jni.static_field(class, CONTENDED, c"Z").ok_or("it lacks its field")?;
         tracker::defined(GlobalRef::new(jni, class).ok_or("memory is short")?, field);
         Ok(())
     })
     .map_err(|what: &str| format!("methods cannot be tracked: {what}"))
-}
-
-fn register(jni: Jni, class: jclass, natives: &[Native]) -> Result<(), &'static str> {
-    let methods: Vec<_> = natives
-        .iter()
-        .map(|native| JNINativeMethod {
-            name: native.name.as_ptr().cast_mut(),
-            signature: native.descriptor.as_ptr().cast_mut(),
-            fnPtr: native.function,
-        })
-        .collect();
-    // SAFETY: each function has the C type of its descriptor.
-    let registered = unsafe { jni.register_natives(class, &methods) };
-    if registered { Ok(()) } else { Err("its natives cannot be registered") }
 }
 
 /// Returns a class file that has only the interface, the field and these methods.

@@ -112,13 +112,13 @@ fn begin_now(agent: Option<Pending>) -> Result<(), String> {
     let agent = on_load::begin(agent)?;
     let jni = jvm::get().jni().ok_or("the attaching thread has no JNI environment")?;
     lifecycle::go_live(jni, slice::from_ref(agent));
-    log::info!("{MISSED}");
+    // docs/howto/attach.md has the details.
+    log::info!(
+        "attached to a running JVM: calls in progress, existing JNI references and MONITOR_WAIT of Thread.sleep are \
+         not reported"
+    );
     Ok(())
 }
-
-/// The events that an agent cannot get in a VM that was already running; docs/howto/attach.md has the details.
-const MISSED: &str = "attached to a running JVM: calls in progress, existing JNI references and MONITOR_WAIT of \
-                   Thread.sleep are not reported";
 
 /// Initializes the shim once: log, options, JVMTI, and the answer to `GetEnv`.
 ///
@@ -132,7 +132,9 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     if *started {
         return Ok(());
     }
-    keep_loaded();
+    // The VM would unload the library after a failed `Agent_OnAttach`, although threads may be in its callbacks and agents
+    // hold its table.
+    dynamic_loader::this_library().iter().for_each(dynamic_loader::keep);
     logging::start();
     boundary::report_panics();
     let options = jvmpi_settings::read().map_err(|error| error.to_string())?;
@@ -159,14 +161,6 @@ unsafe fn start(vm: *mut JavaVM) -> Result<(), String> {
     log_start();
     *started = true;
     Ok(())
-}
-
-/// Keeps the shim loaded until the process ends. The VM would unload the library after a failed `Agent_OnAttach`,
-/// although threads may be in its callbacks and agents hold its table.
-fn keep_loaded() {
-    if let Some(own) = dynamic_loader::this_library() {
-        dynamic_loader::keep(&own);
-    }
 }
 
 fn log_start() {

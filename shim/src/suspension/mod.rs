@@ -22,7 +22,7 @@ use crate::threads::{self, Thread};
 use jvm::async_call_trace::RawFrame;
 use jvm::platform::signal;
 use jvm::suspending::{self, Suspending};
-use jvm::types::{JVMTI_ERROR_THREAD_SUSPENDED, jthread};
+use jvm::types::JVMTI_ERROR_THREAD_SUSPENDED;
 use jvm::{Error, capabilities};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
@@ -134,12 +134,6 @@ fn suspend_by_jvmti(thread: &Thread) -> u32 {
     if by_others || result.is_ok() { SUSPENDED } else { RUNNING }
 }
 
-fn resume_by_jvmti(thread: jthread) {
-    if let Err(error) = jvm::get().jvmti.resume(thread) {
-        log::debug!("ResumeThread of JVMTI failed: {error}");
-    }
-}
-
 /// Counts the threads that the thread with this number has suspended.
 fn count_suspended(suspender: i32, is_one_more: bool) {
     if suspender == threads::os_thread() {
@@ -182,8 +176,9 @@ pub fn resume(agent: &Agent, thread: &Thread) -> bool {
     let suspender = suspension.suspender();
     if suspension.is_ours()
         && let Some(object) = thread.object()
+        && let Err(error) = jvm::get().jvmti.resume(object.get())
     {
-        resume_by_jvmti(object.get());
+        log::debug!("ResumeThread of JVMTI failed: {error}");
     }
     suspension.set_state(RUNNING);
     if let Some(suspender) = suspender {

@@ -277,7 +277,11 @@ fn switch_to(jni: Jni, needed: Switches) -> jvm::Result<Updated> {
         note(switch_code(jni, needed.code), &|on| on.code = needed.code);
     }
     if needed.references != before.references {
-        note(switch_references(needed.references), &|on| on.references = needed.references);
+        let switched = references::replace(needed.references);
+        if switched.is_ok() && !needed.references {
+            references::forget_all();
+        }
+        note(switched, &|on| on.references = needed.references);
     }
     result.map(|()| updated)
 }
@@ -348,13 +352,4 @@ pub fn report_parking(jni: Jni) {
         Ok(()) => blocking::report_parking(jni),
         Err(message) => log::error!("{message}"),
     }
-}
-
-/// Replaces or restores the JNI functions that create references.
-fn switch_references(on: bool) -> jvm::Result<()> {
-    references::replace(on)?;
-    if !on {
-        references::forget_all();
-    }
-    Ok(())
 }
