@@ -75,6 +75,7 @@ struct Sampled {
 }
 
 /// The state of the sampling, for one agent.
+#[derive(Default)]
 struct Sampler {
     agent: usize,
     /// Nanoseconds of CPU time.
@@ -230,14 +231,10 @@ pub unsafe fn expired(slot: usize, count: u32, context: *mut c_void) {
 
 /// Returns the kind of a sample and the number of its frames.
 fn kind_of(walked: Result<usize, i32>) -> (i32, usize) {
-    /// Error codes of AsyncGetCallTrace: a collection is under way, the thread executes code of the VM without a known
-    /// Java frame, and the thread is ending.
-    const IN_GC: i32 = -2;
-    const NOT_JAVA: [i32; 2] = [-3, -4];
-    const ENDING: i32 = -8;
     match walked {
-        Ok(0) | Err(IN_GC | ENDING) => (JVMPI_CPU_SAMPLE_VM, 0),
-        Err(code) if NOT_JAVA.contains(&code) => (JVMPI_CPU_SAMPLE_VM, 0),
+        // Error codes of AsyncGetCallTrace: a collection is under way (-2), the thread executes code of the VM without a
+        // known Java frame (-3 and -4), or it is ending (-8).
+        Ok(0) | Err(-4..=-2 | -8) => (JVMPI_CPU_SAMPLE_VM, 0),
         Ok(frames) => (JVMPI_CPU_SAMPLE_JAVA, frames),
         Err(_) => (JVMPI_CPU_SAMPLE_UNKNOWN, 0),
     }
@@ -272,20 +269,8 @@ fn expirations(clock: i64, first: i64, interval: i64) -> u64 {
 
 impl Sampler {
     fn new(agent: usize, interval: i64) -> Self {
-        Self {
-            agent,
-            interval,
-            threads: FxHashMap::default(),
-            left: FxHashMap::default(),
-            free: Vec::new(),
-            has_warned: false,
-            random: cpu_clock::current() as u64 | 1,
-            searched: None,
-            due: Vec::new(),
-            position: None,
-            collected: 0,
-            wait: SOON,
-        }
+        let random = cpu_clock::current() as u64 | 1;
+        Self { agent, interval, random, wait: SOON, ..Self::default() }
     }
 
     /// Returns a random time within the interval (xorshift).
@@ -362,21 +347,15 @@ impl Sampler {
     }
 
     fn next(&mut self, copy: impl FnOnce(&[RawFrame])) -> Next {
-        let mut position = match self.position {
-            Some(position) => position,
-            None => {
-                self.begin_round();
-                0
-            }
-        };
+        if self.position.is_none() {
+            self.begin_round();
+        }
+        let first = *self.position.get_or_insert(0);
         if let Some(head) = self.due.pop() {
-            self.position = Some(position);
             let is_java = head.kind == JVMPI_CPU_SAMPLE_JAVA;
             return if is_java { Next::ByClock(head) } else { Next::Taken(head, false) };
         }
-        while position < POOL_SLOTS {
-            let slot = position;
-            position += 1;
+        for slot in first..POOL_SLOTS {
             let Some((head, frames)) = POOL.get(slot) else { continue };
             let depth = DEPTH.load(Ordering::Relaxed) - 1;
             let shown = &frames[..frames.len().min(depth)];
@@ -384,7 +363,7 @@ impl Sampler {
             let taken = Next::Taken(Head { frames: shown.len(), ..head }, frames.len() > depth);
             POOL.free(slot);
             self.collected += 1;
-            self.position = Some(position);
+            self.position = Some(slot + 1);
             return taken;
         }
         self.position = None;
