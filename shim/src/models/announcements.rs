@@ -1,16 +1,15 @@
 //! Announcements (`sync/announcements.rs`, `records/announced.rs`).
 
-use super::{AgentLock, spawn};
+use super::{AgentLock, check, shared, spawn};
 use crate::gc::gate;
 use crate::records::agents::{self, Agent};
 use crate::records::announced::{Announced, Sending};
 use crate::sync::announcements::{self, Replay};
 use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use shuttle::thread::JoinHandle;
 use std::ptr::without_provenance_mut;
+use std::sync::atomic as exact;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, atomic as exact};
 
 const THREADS: usize = 3;
 
@@ -55,13 +54,6 @@ fn agent() -> &'static Agent {
     agents::get(0)
 }
 
-fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 'static) {
-    machine::check(rounds, move || {
-        gate::barrier_of_all_threads();
-        model().into_iter().for_each(machine::join);
-    });
-}
-
 /// A class is announced exactly once, and no thread names it before the handler has returned. Meanwhile a collection
 /// is delivered, and a first attempt to announce the class may fail.
 ///
@@ -70,11 +62,9 @@ fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 
 #[test]
 fn class_is_announced_once_before_it_is_named() {
     check(2_000, || {
-        let class = Arc::new((Announced::default(), Record::default()));
+        let (announced, record): (&Announced, &Record) = (shared(), shared());
         let use_class = |number| {
-            let class = Arc::clone(&class);
             spawn(number, move |thread| {
-                let (announced, record) = &*class;
                 for _ in 0..2 {
                     let _passage = gate::enter(thread);
                     if number == 0
@@ -106,9 +96,8 @@ fn class_is_announced_once_before_it_is_named() {
 #[test]
 fn object_is_announced_once_before_it_is_named() {
     check(2_000, || {
-        let objects: Arc<[(AtomicBool, Record); 2]> = Arc::default();
+        let objects: &[(AtomicBool, Record); 2] = shared();
         let use_objects = |number| {
-            let objects = Arc::clone(&objects);
             spawn(number, move |_| {
                 for turn in 0..2 {
                     let index = (number + turn) % 2;
@@ -137,20 +126,16 @@ fn object_is_announced_once_before_it_is_named() {
 #[test]
 fn object_that_a_walk_has_found_is_announced_before_it_is_named() {
     check(4_000, || {
-        let objects: Arc<[(AtomicBool, Record); 2]> = Arc::default();
-        let replay = {
-            let objects = Arc::clone(&objects);
-            spawn(0, move |_| {
-                let _replay = Replay::begin(agent());
-                objects.iter().for_each(|(tag, _)| tag.store(true, Ordering::Release));
-                objects.iter().for_each(|(_, record)| record.define());
-            })
-        };
+        let objects: &[(AtomicBool, Record); 2] = shared();
+        let replay = spawn(0, move |_| {
+            let _replay = Replay::begin(agent());
+            objects.iter().for_each(|(tag, _)| tag.store(true, Ordering::Release));
+            objects.iter().for_each(|(_, record)| record.define());
+        });
         let user = |number| {
-            let objects = Arc::clone(&objects);
             spawn(number, move |_| {
                 machine::work(20);
-                for (tag, record) in &*objects {
+                for (tag, record) in objects {
                     if tag.load(Ordering::Acquire) {
                         announcements::wait_for_replay(agent());
                         record.name();
@@ -169,14 +154,10 @@ fn object_that_a_walk_has_found_is_announced_before_it_is_named() {
 #[test]
 fn thread_does_not_wait_for_an_announcement_that_waits_for_it() {
     check(300, move || {
-        let class = Arc::new((Announced::default(), Record::default()));
-        let lock = Arc::new(AgentLock::new());
-        let has_blocked = Arc::new(exact::AtomicBool::new(false));
+        let (announced, record): (&Announced, &Record) = (shared(), shared());
+        let (lock, has_blocked): (&AgentLock, &exact::AtomicBool) = (shared(), shared());
         let use_class = |number| {
-            let (class, lock) = (Arc::clone(&class), Arc::clone(&lock));
-            let has_blocked = Arc::clone(&has_blocked);
             spawn(number, move |_| {
-                let (announced, record) = &*class;
                 let locked = (number == 0).then(|| lock.lock());
                 announcements::once(announced, agent(), |sending| {
                     if sending.call() {
@@ -207,12 +188,10 @@ fn thread_does_not_wait_for_an_announcement_that_waits_for_it() {
 #[test]
 fn thread_that_prepares_an_announcement_for_too_long_is_replaced() {
     check(300, move || {
-        let class = Arc::new((Announced::default(), Record::default()));
-        let lock = Arc::new(AgentLock::new());
+        let (announced, record): (&Announced, &Record) = (shared(), shared());
+        let lock: &AgentLock = shared();
         let use_class = |number| {
-            let (class, lock) = (Arc::clone(&class), Arc::clone(&lock));
             spawn(number, move |_| {
-                let (announced, record) = &*class;
                 let locked = (number == 0).then(|| lock.lock());
                 announcements::once(announced, agent(), |sending| {
                     if number > 0 {

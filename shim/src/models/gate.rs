@@ -1,15 +1,14 @@
 //! The gate of collections (`gc/gate.rs`).
 
-use super::{AgentLock, spawn};
+use super::{AgentLock, check, shared, spawn};
 use crate::gc::{deaths, gate};
 use crate::records::calls::Step;
 use crate::records::phase;
 use crate::threads::Thread;
 use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use shuttle::thread::JoinHandle;
+use std::sync::atomic as exact;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, atomic as exact};
 
 const SENDERS: usize = 2;
 
@@ -88,16 +87,6 @@ fn collect(agent: &Agent) {
     }
 }
 
-/// Runs the threads after the kernel has registered the process for its barrier.
-fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 'static) {
-    machine::check(rounds, move || {
-        gate::barrier_of_all_threads();
-        assert!(gate::has_epochs());
-        model().into_iter().for_each(machine::join);
-        assert!(phase::is_open(phase::epoch()), "the gate stays closed");
-    });
-}
-
 /// Neither GC_START comes while an event is in flight, nor an event before GC_FINISH; and each sees what the agent has
 /// done in the other.
 ///
@@ -108,14 +97,11 @@ fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 
 #[test]
 fn no_event_is_in_flight_during_a_collection() {
     check(4_000, || {
-        let agent = Arc::new(Agent::default());
-        let sender = |place| {
-            let agent = Arc::clone(&agent);
-            spawn(place, move |thread| (0..4).for_each(|_| send(thread, &agent, place)))
-        };
+        let agent: &Agent = shared();
+        let sender =
+            |place| spawn(place, move |thread| (0..4).for_each(|_| send(thread, agent, place)));
         let mut all: Vec<_> = (0..SENDERS).map(sender).collect();
-        let agent = Arc::clone(&agent);
-        all.push(spawn(SENDERS, move |_| (0..2).for_each(|_| collect(&agent))));
+        all.push(spawn(SENDERS, move |_| (0..2).for_each(|_| collect(agent))));
         all
     });
 }
@@ -127,9 +113,8 @@ fn no_event_is_in_flight_during_a_collection() {
 #[test]
 fn no_collection_comes_while_collections_are_disabled() {
     check(1_000, || {
-        let agent = Arc::new(Agent::default());
+        let agent: &Agent = shared();
         let disable = |number| {
-            let agent = Arc::clone(&agent);
             spawn(number, move |_| {
                 for _ in 0..2 {
                     gate::disable_gc();
@@ -141,8 +126,7 @@ fn no_collection_comes_while_collections_are_disabled() {
             })
         };
         let mut all: Vec<_> = (0..2).map(disable).collect();
-        let agent = Arc::clone(&agent);
-        all.push(spawn(2, move |_| (0..2).for_each(|_| collect(&agent))));
+        all.push(spawn(2, move |_| (0..2).for_each(|_| collect(agent))));
         all
     });
 }
@@ -153,14 +137,12 @@ fn no_collection_comes_while_collections_are_disabled() {
 #[test]
 fn events_that_began_before_a_change_are_waited_for() {
     check(1_000, || {
-        let is_wanted = Arc::new(AtomicBool::new(true));
-        let is_over = Arc::new(exact::AtomicBool::new(false));
+        let (is_unwanted, is_over): (&AtomicBool, &exact::AtomicBool) = (shared(), shared());
         let sender = |place| {
-            let (is_wanted, is_over) = (Arc::clone(&is_wanted), Arc::clone(&is_over));
             spawn(place, move |thread| {
                 for _ in 0..3 {
                     let _passage = gate::enter(thread);
-                    if is_wanted.load(Relaxed) {
+                    if !is_unwanted.load(Relaxed) {
                         machine::step();
                         assert!(!is_over.load(SeqCst), "an event is sent after the change");
                     }
@@ -169,7 +151,7 @@ fn events_that_began_before_a_change_are_waited_for() {
         };
         let mut all: Vec<_> = (0..SENDERS).map(sender).collect();
         all.push(spawn(SENDERS, move |_| {
-            is_wanted.store(false, Relaxed);
+            is_unwanted.store(true, Relaxed);
             gate::let_pass();
             is_over.store(true, SeqCst);
         }));
@@ -184,21 +166,16 @@ fn events_that_began_before_a_change_are_waited_for() {
 #[test]
 fn an_event_passes_the_gate_if_the_collection_waits_for_its_thread() {
     check(300, move || {
-        let lock = Arc::new(AgentLock::new());
-        let collector = Arc::new(exact::AtomicI32::new(0));
-        let waits = Arc::new(exact::AtomicBool::new(false));
-        let sender = {
-            let (lock, waits, collector) =
-                (Arc::clone(&lock), Arc::clone(&waits), Arc::clone(&collector));
-            spawn(0, move |thread| {
-                for _ in 0..2 {
-                    let _locked = lock.lock();
-                    let _passage = gate::enter(thread);
-                    let collector = collector.load(SeqCst);
-                    assert!(collector == 0 || waits.load(SeqCst), "nothing waits for this");
-                }
-            })
-        };
+        let lock: &AgentLock = shared();
+        let (collector, waits): (&exact::AtomicI32, &exact::AtomicBool) = (shared(), shared());
+        let sender = spawn(0, move |thread| {
+            for _ in 0..2 {
+                let _locked = lock.lock();
+                let _passage = gate::enter(thread);
+                let collector = collector.load(SeqCst);
+                assert!(collector == 0 || waits.load(SeqCst), "nothing waits for this");
+            }
+        });
         let other = spawn(1, |thread| drop(gate::enter(thread)));
         let collector = spawn(2, move |_| {
             let Some(closed) = gate::close() else { unreachable!("no other thread closes it") };
@@ -224,10 +201,8 @@ fn an_event_passes_the_gate_if_the_collection_waits_for_its_thread() {
 #[test]
 fn no_event_passes_the_gate_because_of_a_collection_that_is_over() {
     check(1_000, || {
-        let lock = Arc::new(AgentLock::new());
-        let collecting = Arc::new(exact::AtomicI32::new(0));
+        let (lock, collecting): (&AgentLock, &exact::AtomicI32) = (shared(), shared());
         let collector = |number| {
-            let (lock, collecting) = (Arc::clone(&lock), Arc::clone(&collecting));
             spawn(number, move |_| {
                 machine::work(20);
                 let closed = loop {
@@ -264,10 +239,8 @@ fn no_event_passes_the_gate_because_of_a_collection_that_is_over() {
 #[test]
 fn a_collection_does_not_wait_for_an_event_that_waits_for_its_thread() {
     check(300, move || {
-        let lock = Arc::new(AgentLock::new());
-        let waiting = Arc::new(exact::AtomicI32::new(0));
+        let (lock, waiting): (&AgentLock, &exact::AtomicI32) = (shared(), shared());
         let sender = |number| {
-            let (lock, waiting) = (Arc::clone(&lock), Arc::clone(&waiting));
             spawn(number, move |thread| {
                 for _ in 0..2 {
                     let _passage = gate::enter(thread);

@@ -1,15 +1,14 @@
 //! Raw monitors (`sync/raw_monitors.rs`), the locks that are held over calls of the VM (`sync/vm_locks.rs`), and the wait
 //! of a suspended thread (`records/suspension.rs`).
 
-use super::{monitor, new_monitor, spawn};
+use super::{monitor, new_monitor, shared, spawn};
 use crate::records::suspension::{RUNNING, SUSPENDED, Suspension};
 use crate::sync::raw_monitors::{self, RawMonitor};
 use crate::sync::vm_locks;
 use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicU64, Ordering};
-use shuttle::thread::JoinHandle;
+use std::sync::atomic as exact;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, atomic as exact};
 
 const THREADS: usize = 3;
 
@@ -56,17 +55,17 @@ fn wait(monitor: RawMonitor) {
     monitor.wait(None, |_, _| ());
 }
 
+/// Runs `run` on all threads of a model, with the number of the thread.
+fn run_all(run: impl Fn(usize) + Copy + Send + 'static) {
+    let all: Vec<_> = (0..THREADS).map(|number| spawn(number, move |_| run(number))).collect();
+    all.into_iter().for_each(machine::join);
+}
+
 /// Runs threads that share a new raw monitor and data that it protects.
 fn check(rounds: usize, run: fn(usize, RawMonitor, &Data)) {
     machine::check(rounds, move || {
-        let handle = new_monitor();
-        let data = Arc::new(Data::default());
-        let thread = |number| {
-            let data = Arc::clone(&data);
-            spawn(number, move |_| run(number, monitor(handle), &data))
-        };
-        let all: Vec<_> = (0..THREADS).map(thread).collect();
-        all.into_iter().for_each(machine::join);
+        let (handle, data) = (new_monitor(), shared());
+        run_all(move |number| run(number, monitor(handle), data));
         for snapshot in raw_monitors::all() {
             assert_eq!((snapshot.monitor.owner, snapshot.monitor.entry_count), (0, 0));
             assert!(snapshot.monitor.waiting_to_enter.is_empty());
@@ -119,13 +118,8 @@ fn destroyed_monitor_keeps_no_thread() {
 /// Runs threads that use the locks for tagging and suspending; `run` gets the number of the thread.
 fn check_vm_locks(rounds: usize, run: fn(usize, &[Data; 2])) {
     machine::check(rounds, move || {
-        let data = Arc::<[Data; 2]>::default();
-        let thread = |number| -> JoinHandle<()> {
-            let data = Arc::clone(&data);
-            spawn(number, move |_| run(number, &data))
-        };
-        let all: Vec<_> = (0..THREADS).map(thread).collect();
-        all.into_iter().for_each(machine::join);
+        let data = shared();
+        run_all(move |number| run(number, data));
         // A wait that ends only by its timeout was not ended by the thread that should have done so.
         assert_eq!(machine::idle_times(), 0, "all threads wait for a lock that is free");
     });
@@ -179,12 +173,9 @@ fn suspending_thread_owns_both_locks() {
 #[test]
 fn resumed_thread_continues() {
     machine::check(1_000, || {
-        let suspension = Arc::new(Suspension::default());
+        let suspension: &Suspension = shared();
         suspension.set_state(SUSPENDED);
-        let waiting = {
-            let suspension = Arc::clone(&suspension);
-            machine::spawn(move || suspension.wait_until_resumed(|| ()))
-        };
+        let waiting = machine::spawn(move || suspension.wait_until_resumed(|| ()));
         machine::work(10);
         suspension.set_state(RUNNING);
         machine::join(waiting);

@@ -9,13 +9,14 @@ mod announcements;
 mod gate;
 mod locks;
 
+use crate::gc;
+use crate::records::phase;
 use crate::sync::raw_monitors::{self, RawMonitor};
 use crate::threads::{self, Thread};
 use jvm::platform::model::machine;
 use jvm::platform::sync::{Mutex, MutexGuard};
 use shuttle::thread::JoinHandle;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -28,6 +29,21 @@ fn spawn(number: usize, run: impl FnOnce(&Thread) + Send + 'static) -> JoinHandl
     })
 }
 
+/// Returns what the threads of a model share. It is never freed.
+fn shared<T: Default>() -> &'static T {
+    Box::leak(Box::default())
+}
+
+/// Runs the threads of a model after the kernel has registered the process for its barrier.
+fn check(rounds: usize, model: impl Fn() -> Vec<JoinHandle<()>> + Send + Sync + 'static) {
+    machine::check(rounds, move || {
+        gc::gate::barrier_of_all_threads();
+        assert!(gc::gate::has_epochs());
+        model().into_iter().for_each(machine::join);
+        assert!(phase::is_open(phase::epoch()), "the gate stays closed");
+    });
+}
+
 /// Returns a new raw monitor, by the address that is its handle.
 fn new_monitor() -> usize {
     raw_monitors::create(c"model").addr()
@@ -38,9 +54,10 @@ fn monitor(handle: usize) -> RawMonitor {
 }
 
 /// A lock of an agent.
+#[derive(Default)]
 struct AgentLock {
     mutex: Mutex<()>,
-    owner: Arc<AtomicI32>,
+    owner: AtomicI32,
 }
 
 /// The right of the owner of an [`AgentLock`].
@@ -50,10 +67,6 @@ struct AgentLocked<'a> {
 }
 
 impl AgentLock {
-    fn new() -> Self {
-        Self { mutex: Mutex::new(()), owner: Arc::default() }
-    }
-
     fn lock(&self) -> AgentLocked<'_> {
         let guard = self.mutex.lock().expect("a failed thread ends the model");
         self.owner.store(machine::number(), SeqCst);
