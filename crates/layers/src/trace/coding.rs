@@ -167,7 +167,7 @@ impl<'a> Out<'a> {
 }
 
 /// Bytes to read. Missing bytes at the end read as 0, and that is remembered.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct In<'a> {
     pub bytes: &'a [u8],
     pub at: usize,

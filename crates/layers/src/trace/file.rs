@@ -44,21 +44,17 @@ impl Header {
 
     /// Returns the header of these records.
     #[must_use]
-    pub fn write(&self, records: &[&[u8]]) -> [u8; Self::SIZE] {
-        let mut bytes = [0; Self::SIZE];
-        let mut at = 0;
-        let mut put = |part: &[u8]| {
-            bytes[at..at + part.len()].copy_from_slice(part);
-            at += part.len();
-        };
-        put(&CHUNK.to_le_bytes());
-        put(&[0; 4]);
-        put(&self.length.to_le_bytes());
-        put(&self.thread.to_le_bytes());
-        put(&[self.flags, self.function, 0, 0]);
-        for number in [self.seen, self.time, self.env] {
-            put(&number.to_le_bytes());
-        }
+    pub fn write(&self, records: &[&[u8]]) -> Vec<u8> {
+        let numbers = [self.seen, self.time, self.env].map(u64::to_le_bytes);
+        let mut bytes = [
+            &CHUNK.to_le_bytes()[..],
+            &[0; 4],
+            &self.length.to_le_bytes(),
+            &self.thread.to_le_bytes(),
+            &[self.flags, self.function, 0, 0],
+            numbers.as_flattened(),
+        ]
+        .concat();
         let mut crc = crc32fast::Hasher::new();
         crc.update(&bytes[8..]);
         records.iter().for_each(|records| crc.update(records));

@@ -15,7 +15,7 @@ pub fn file(threads: &[&[u8]]) -> Vec<u8> {
     for (thread, records) in (0..).zip(threads) {
         let length = records.len() as u64;
         let header = Header { length, thread, flags: Header::FRESH, ..Header::default() };
-        bytes.extend_from_slice(&header.write(&[records]));
+        bytes.extend(header.write(&[records]));
         bytes.extend_from_slice(records);
     }
     bytes
@@ -33,7 +33,7 @@ pub fn repaired(chunks: &[u8], threads: u32) -> Vec<u8> {
         let (records, next) = behind.split_at(count);
         header.length = records.len() as u64;
         header.thread %= threads;
-        bytes.extend_from_slice(&header.write(&[records]));
+        bytes.extend(header.write(&[records]));
         bytes.extend_from_slice(records);
         rest = next;
     }

@@ -282,7 +282,7 @@ impl Trace {
             bytes: (*self.bytes).as_ref(),
             thread,
             chunk: 0,
-            input: In { bytes: &[], at: 0, damaged: false },
+            input: In::default(),
             state: Box::new(State::new()),
             place: None,
             problem: None,
@@ -363,7 +363,7 @@ impl Records<'_> {
             (self.state.seen, self.state.time, self.state.env) =
                 (header.seen, header.time, header.env);
         }
-        self.input = In { bytes: &self.bytes[range.clone()], at: 0, damaged: false };
+        self.input = In { bytes: &self.bytes[range.clone()], ..In::default() };
         Some(())
     }
 
@@ -371,7 +371,7 @@ impl Records<'_> {
         let chunk = self.chunk.checked_sub(1).map_or(0, |chunk| self.thread.chunks[chunk].1.start);
         let chunk = chunk.saturating_sub(Header::SIZE) as u64;
         self.problem = Some(TraceError::Malformed { thread: self.thread.number, chunk });
-        self.input = In { bytes: &[], at: 0, damaged: false };
+        self.input = In::default();
         self.chunk = self.thread.chunks.len();
         None
     }

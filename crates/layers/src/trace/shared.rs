@@ -3,7 +3,6 @@
 use crate::trace::file::Header;
 use std::fs::File;
 use std::io::{self, Write};
-use std::iter;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -51,10 +50,8 @@ impl Shared {
     /// Hands a chunk to the writer. With `waits`, waits while the queue is full; the writer itself must not. Returns
     /// false if the queue is full. Chunks are dropped after the file could not be written.
     pub fn push(&self, header: &Header, records: &[&[u8]], waits: bool) -> bool {
-        let header = header.write(records);
-        let parts = || iter::once(&header[..]).chain(records.iter().copied());
-        let mut chunk = Vec::with_capacity(parts().map(<[u8]>::len).sum());
-        parts().for_each(|part| chunk.extend_from_slice(part));
+        let mut chunk = header.write(records);
+        records.iter().for_each(|records| chunk.extend_from_slice(records));
         let chunk = Message::Chunk(chunk);
         if waits {
             let _ = self.queue.send(chunk);
