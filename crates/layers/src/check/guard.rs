@@ -11,7 +11,7 @@ use jvmpi_sys::*;
 use std::ffi::{CStr, c_char};
 use std::mem::ManuallyDrop;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicUsize, Ordering};
 
 /// The number of pages in all; once they are used up, events go to the agent without a copy.
 const PAGES: usize = 1 << 16;
@@ -29,9 +29,8 @@ pub struct Guard {
     /// NULL if there is no memory.
     pages: *mut u8,
     used: AtomicUsize,
-    uses: Box<[AtomicU8]>,
-    /// The types of the events that the pages belong to.
-    types: Box<[AtomicU8]>,
+    /// The state of each page, above the type of the event that it belongs to.
+    uses: Box<[AtomicU16]>,
     /// The number of events that point to nothing and were guarded, by type.
     plain: [AtomicU8; 64],
 }
@@ -48,8 +47,7 @@ impl Guard {
             page,
             pages: reserve(PAGES * page).unwrap_or(ptr::null_mut()),
             used: AtomicUsize::new(0),
-            uses: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
-            types: (0..PAGES).map(|_| AtomicU8::new(0)).collect(),
+            uses: (0..PAGES).map(|_| AtomicU16::new(0)).collect(),
             plain: [const { AtomicU8::new(0) }; 64],
         }
     }
@@ -59,10 +57,8 @@ impl Guard {
         let count = bytes.div_ceil(self.page);
         let enough = !self.pages.is_null() && self.used.load(Ordering::Relaxed) + count <= PAGES;
         let first = enough.then(|| self.used.fetch_add(count, Ordering::Relaxed))?;
-        let pages = (first + count <= PAGES).then_some(Pages { guard: self, first, count })?;
-        for page in &self.types[first..first + count] {
-            page.store(event_type as u8, Ordering::Relaxed);
-        }
+        let pages = Pages { guard: self, first, count, event_type: event_type as u8 };
+        let pages = (first + count <= PAGES).then_some(pages)?;
         pages.protect(Access::Write, NOW).then_some(pages)
     }
 
@@ -76,7 +72,7 @@ impl Guard {
     /// event. `None` if it is not a page of this agent.
     pub fn touched(&self, address: usize) -> Option<(u8, jint)> {
         let page = self.page_of(address)?;
-        let state = self.uses[page].load(Ordering::Acquire);
+        let [event_type, state] = self.uses[page].load(Ordering::Acquire).to_le_bytes();
         if state != NOW && state != OVER {
             return None;
         }
@@ -84,7 +80,7 @@ impl Guard {
         unsafe {
             protect(self.pages.add(page * self.page), self.page, Access::Write);
         }
-        Some((state, jint::from(self.types[page].load(Ordering::Relaxed))))
+        Some((state, jint::from(event_type)))
     }
 
     /// Hands the event to the agent, guarded if it points to something, or is one of the first.
@@ -126,6 +122,7 @@ struct Pages<'a> {
     guard: &'a Guard,
     first: usize,
     count: usize,
+    event_type: u8,
 }
 
 impl Pages<'_> {
@@ -136,7 +133,7 @@ impl Pages<'_> {
 
     fn protect(&self, access: Access, usage: u8) -> bool {
         for page in &self.guard.uses[self.first..self.first + self.count] {
-            page.store(usage, Ordering::Release);
+            page.store(u16::from_le_bytes([self.event_type, usage]), Ordering::Release);
         }
         // SAFETY: the pages are within the mapping, and belong to this event.
         unsafe { protect(self.start(), self.count * self.guard.page, access) }
