@@ -134,8 +134,8 @@ macro_rules! for_each_event {
     };
 }
 
-/// The modes of the specification, which determine what an agent may do in the handler of an event.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The modes of the specification, which determine what a handler may do; the strictest is the greatest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Mode {
     /// Multithreaded, GC enabled: everything is permitted.
     MT,

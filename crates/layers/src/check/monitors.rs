@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn threads_that_enter_in_different_orders_are_found() {
-        let (one, two, three) = (Thread::default(), Thread::default(), Thread::default());
+        let (one, two, three) = (Thread::new(), Thread::new(), Thread::new());
         let mut orders = Orders::default();
         assert!(!orders.note(&one, &[A], B));
         assert!(!orders.note(&two, &[A], B));
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn orders_that_exclude_each_other_are_no_inversion() {
-        let (one, two) = (Thread::default(), Thread::default());
+        let (one, two) = (Thread::new(), Thread::new());
         let mut orders = Orders::default();
         assert!(!orders.note(&one, &[A], B));
         assert!(!orders.note(&one, &[B], A), "one thread");

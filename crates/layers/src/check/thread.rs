@@ -3,15 +3,16 @@
 use crate::trace::event_name;
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{EventType, JVMPI_REQUESTED_EVENT, Mode};
+use std::array;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The number of nested events for which the mode is kept.
 const NESTED: usize = 16;
 
 /// One thread, for one agent.
+#[derive(Default)]
 pub struct Thread {
     /// Its number, never 0.
     pub number: usize,
@@ -35,26 +36,12 @@ pub struct Thread {
     pub orders: [Cell<usize>; 16],
 }
 
-impl Default for Thread {
-    fn default() -> Self {
-        static NUMBERS: AtomicUsize = AtomicUsize::new(1);
-        Self {
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            env: Cell::new(ptr::null_mut()),
-            events: Default::default(),
-            depth: Cell::new(0),
-            owned: RefCell::default(),
-            owned_sum: Cell::new(0),
-            bracket: Cell::new(None),
-            disabled: Cell::new(0),
-            waits_with: Cell::new(0),
-            suspended: Cell::new(0),
-            orders: Default::default(),
-        }
-    }
-}
-
 impl Thread {
+    pub fn new() -> Self {
+        static NUMBERS: AtomicUsize = AtomicUsize::new(1);
+        Self { number: NUMBERS.fetch_add(1, Ordering::Relaxed), ..Self::default() }
+    }
+
     /// Records that the handler of an event begins.
     pub fn begin(&self, event_type: jint) {
         if let Some(place) = self.events.get(self.depth.get()) {
@@ -78,24 +65,12 @@ impl Thread {
         if self.suspended.get() > 0 {
             return Mode::STOPPED;
         }
-        let mode = |event_type: jint| {
-            EventType::of(event_type & !JVMPI_REQUESTED_EVENT).map_or(Mode::MT, |event| event.mode)
-        };
-        let strictest = |a, b| match (a, b) {
-            (Mode::STOPPED, _) | (_, Mode::STOPPED) => Mode::STOPPED,
-            (Mode::GC_OFF, _) | (_, Mode::GC_OFF) => Mode::GC_OFF,
-            _ => Mode::MT,
-        };
-        self.events().map(mode).fold(Mode::MT, strictest)
+        self.events().map(mode_of).max().unwrap_or(Mode::MT)
     }
 
     /// Returns true if an event is being handled during which GC is disabled.
     pub fn is_in_gc_off_event(&self) -> bool {
-        let is_gc_off = |event_type: jint| {
-            let event = EventType::of(event_type & !JVMPI_REQUESTED_EVENT);
-            event.is_some_and(|event| event.mode == Mode::GC_OFF)
-        };
-        self.events().any(is_gc_off)
+        self.events().any(|event_type| mode_of(event_type) == Mode::GC_OFF)
     }
 
     /// Records that the thread has entered a monitor.
@@ -114,6 +89,11 @@ impl Thread {
     }
 }
 
+/// Returns the mode of an event.
+fn mode_of(event_type: jint) -> Mode {
+    EventType::of(event_type & !JVMPI_REQUESTED_EVENT).map_or(Mode::MT, |event| event.mode)
+}
+
 /// The current events of the thread, such as ` in METHOD_ENTRY`, and its number of suspended threads.
 impl fmt::Display for Thread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -130,7 +110,8 @@ impl fmt::Display for Thread {
 
 thread_local! {
     /// The current thread as each agent knows it.
-    static SLOTS: Box<[Thread; crate::layer::SLOTS]> = Box::default();
+    static SLOTS: Box<[Thread; crate::layer::SLOTS]> =
+        Box::new(array::from_fn(|_| Thread::new()));
 }
 
 /// Runs `look` with the current thread as the agent in this slot knows it; `None` if the thread is
