@@ -4,11 +4,7 @@ use super::{announced_methods, phase};
 use jni_sys::jint;
 use jvm::lock::Lock;
 use jvmpi_settings::AgentOptions;
-use jvmpi_sys::{
-    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_INSTRUCTION_START, JVMPI_EVENT_METHOD_ENTRY,
-    JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT, JVMPI_Event, JVMPI_Interface,
-    JVMPI_MAX_EVENT_TYPE_VAL,
-};
+use jvmpi_sys::*;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;

@@ -10,10 +10,7 @@ use jvm::lock::Memo;
 use jvm::thread_state::ThreadState;
 use jvm::types::*;
 use jvm::{MountedVirtualThread, capabilities};
-use jvmpi_sys::{
-    JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_INTERRUPTED, JVMPI_THREAD_MONITOR_WAIT,
-    JVMPI_THREAD_RUNNABLE, JVMPI_THREAD_SUSPENDED,
-};
+use jvmpi_sys::*;
 
 static MOUNTED: Memo<Option<MountedVirtualThread>> = Memo::new();
 

@@ -10,11 +10,7 @@ use jvm::lock::{Condition, Lock, Locked};
 use jvm::platform::os_thread::os_thread;
 use jvm::platform::sync::Instant;
 use jvmpi_formats::dump::{Kind, Monitor};
-use jvmpi_sys::{
-    JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_RAW_MONITOR_CONTENDED_ENTERED,
-    JVMPI_EVENT_RAW_MONITOR_CONTENDED_EXIT, JVMPI_RawMonitor, JVMPI_THREAD_CONDVAR_WAIT,
-    JVMPI_THREAD_MONITOR_WAIT,
-};
+use jvmpi_sys::*;
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::Arc;

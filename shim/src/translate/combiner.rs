@@ -11,10 +11,7 @@ use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jint};
 use jvm::Jni;
 use jvm::lock::{Condition, Lock};
-use jvm::types::{
-    JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_SUSPENDED,
-    JVMTI_THREAD_STATE_WAITING,
-};
+use jvm::types::*;
 use std::time::Duration;
 
 /// A combiner: work that is done by one thread at a time.

@@ -8,10 +8,7 @@ use jni_sys::{jint, jmethodID};
 use jvm::boundary::guard;
 use jvm::lock::Map;
 use jvm::types::{JVMTI_EVENT_COMPILED_METHOD_LOAD, jvmtiAddrLocationMap, jvmtiEnv};
-use jvmpi_sys::{
-    JVMPI_EVENT_COMPILED_METHOD_LOAD, JVMPI_EVENT_COMPILED_METHOD_UNLOAD,
-    JVMPI_Event_compiled_method_load, JVMPI_Event_compiled_method_unload, JVMPI_Lineno,
-};
+use jvmpi_sys::*;
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::LazyLock;

@@ -7,10 +7,7 @@ use crate::records::class::Class;
 use crate::threads::{self, Thread};
 use jni_sys::{JNIEnv, jclass, jint, jobject};
 use jvm::Result;
-use jvmpi_sys::{
-    JVMPI_Event_class_load, JVMPI_Event_new_arena, JVMPI_Event_thread_start, JVMPI_Field,
-    JVMPI_Method, jobjectID,
-};
+use jvmpi_sys::*;
 use std::ffi::CString;
 use std::ptr;
 use std::sync::Arc;

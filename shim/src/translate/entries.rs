@@ -13,10 +13,7 @@ use crate::threads::{self, Thread};
 use jni_sys::{jint, jobject};
 use jvm::Jni;
 use jvm::types::jvmtiFrameInfo;
-use jvmpi_sys::{
-    JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_OBJECT_ALLOC,
-    JVMPI_Event_method, JVMPI_Event_method_entry2,
-};
+use jvmpi_sys::*;
 use std::ptr;
 use std::sync::Arc;
 

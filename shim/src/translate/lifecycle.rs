@@ -15,11 +15,7 @@ use jvm::Jni;
 use jvm::boundary::guard;
 use jvm::types::{jthread, jvmtiEnv};
 use jvmpi_settings::{Reset, SelfTest};
-use jvmpi_sys::{
-    JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_COMPILED_METHOD_LOAD,
-    JVMPI_EVENT_DATA_DUMP_REQUEST, JVMPI_EVENT_DATA_RESET_REQUEST, JVMPI_EVENT_JVM_INIT_DONE,
-    JVMPI_EVENT_JVM_SHUT_DOWN, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_THREAD_START,
-};
+use jvmpi_sys::*;
 
 jvm::callbacks! {
     pub fn vm_init(_thread: jthread) => |jni, _| go_live(jni, agents::all());

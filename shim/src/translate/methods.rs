@@ -14,10 +14,7 @@ use jni_sys::{jboolean, jint, jmethodID, jobject};
 use jvm::boundary::guard;
 use jvm::lock::Memo;
 use jvm::{GlobalRef, Jni};
-use jvmpi_sys::{
-    JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
-    JVMPI_Event_method, JVMPI_Event_method_entry2, jobjectID,
-};
+use jvmpi_sys::*;
 use std::ptr;
 
 /// Reports a method entry for which no agent needs the receiver.

@@ -10,11 +10,7 @@ use jni_sys::{JNIEnv, jint, jobject};
 use jvm::boundary::guard;
 use jvm::lock::Map;
 use jvm::{Jni, old_verifier, with_return_address};
-use jvmpi_sys::{
-    JVMPI_EVENT_JNI_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_GLOBALREF_FREE,
-    JVMPI_EVENT_JNI_WEAK_GLOBALREF_ALLOC, JVMPI_EVENT_JNI_WEAK_GLOBALREF_FREE,
-    JVMPI_Event_jni_globalref_alloc, JVMPI_Event_jni_globalref_free,
-};
+use jvmpi_sys::*;
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::LazyLock;

@@ -10,10 +10,7 @@ use crate::suspension::cpu_samples;
 use crate::threads::{self, Thread};
 use jvm::types::{JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_START, jthread};
 use jvm::{Jni, capabilities, virtual_env};
-use jvmpi_sys::{
-    JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_ENTRY2, JVMPI_EVENT_METHOD_EXIT,
-    JVMPI_EVENT_THREAD_END, jobjectID,
-};
+use jvmpi_sys::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 jvm::callbacks! {
