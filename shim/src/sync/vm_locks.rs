@@ -64,11 +64,7 @@ pub fn for_resuming() -> VmLockGuard {
 }
 
 /// Both VM locks: the owner may suspend threads, and do everything that the single VM locks allow.
-#[must_use]
-pub struct ForSuspending {
-    _suspensions: VmLockGuard,
-    _tagging: VmLockGuard,
-}
+pub type ForSuspending = [VmLockGuard; 2];
 
 /// Returns true if the current thread may suspend others. Then neither it nor another thread on its
 /// behalf may call an agent: a suspended thread may hold the agent's lock.
@@ -87,7 +83,7 @@ pub fn for_suspending() -> ForSuspending {
         SUSPENSIONS.let_others_first();
     }
     let tagging = TAGGING.take_for(true);
-    ForSuspending { _suspensions: SUSPENSIONS.take_for(true), _tagging: tagging }
+    [SUSPENSIONS.take_for(true), tagging]
 }
 
 impl VmLock {
