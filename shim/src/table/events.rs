@@ -102,15 +102,17 @@ pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     JVMPI_SUCCESS
 }
 
-/// A function that sends a requested event to the agent on the current thread. It returns false on failure.
+/// A function that sends a requested event to the agent on the current thread. It returns false on failure. Its last
+/// parameter is RequestEvent's argument: an ID (not a pointer to one); for a heap dump a pointer to its level or NULL;
+/// unused for a monitor dump.
 type Serve = fn(Jni, &Agent, &Thread, jobjectID) -> bool;
 
-/// Returns the function that serves requests for the event, if there is one.
+/// Sends one event to the agent. Fails if the VM is not in a phase in which it answers.
 ///
-/// Its last parameter is RequestEvent's argument: an ID (not a pointer to one); for a heap dump a pointer to its level
-/// or NULL; unused for a monitor dump.
-fn served_by(event_type: jint) -> Option<Serve> {
-    Some(match event_type {
+/// # Safety
+/// For a heap dump, `arg` is NULL or points to a `JVMPI_HeapDumpArg`.
+pub unsafe fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
+    let serve: Serve = match event_type {
         JVMPI_EVENT_CLASS_LOAD => classes::request,
         JVMPI_EVENT_THREAD_START => threads::request,
         JVMPI_EVENT_OBJECT_ALLOC => objects::request,
@@ -122,21 +124,10 @@ fn served_by(event_type: jint) -> Option<Serve> {
             let level = level.map_or(JVMPI_DUMP_LEVEL_2, |arg| arg.heap_dump_level);
             heap_dump::request(jni, agent, thread, level)
         },
-        _ => return None,
-    })
-}
-
-/// Sends one event to the agent. Fails if the VM is not in a phase in which it answers.
-///
-/// # Safety
-/// For a heap dump, `arg` is NULL or points to a `JVMPI_HeapDumpArg`.
-pub unsafe fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
-    let Some(serve) = served_by(event_type) else { return JVMPI_NOT_AVAILABLE };
-    let request = || {
-        let (jni, thread) = current_answered()?;
-        serve(jni, agent, &thread, arg.cast()).then_some(JVMPI_SUCCESS)
+        _ => return JVMPI_NOT_AVAILABLE,
     };
-    request().unwrap_or(JVMPI_FAIL)
+    let Some((jni, thread)) = current_answered() else { return JVMPI_FAIL };
+    if serve(jni, agent, &thread, arg.cast()) { JVMPI_SUCCESS } else { JVMPI_FAIL }
 }
 
 /// Ends the process without sending any further event, not even JVM_SHUT_DOWN. Does not return.

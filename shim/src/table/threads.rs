@@ -112,16 +112,13 @@ unsafe fn lists<'a>(
 /// Returns the status of JVMPI 1.1: one of three states, with flags. A suspension by the agent itself does not show.
 /// The status of an unknown thread is 0.
 pub fn status(_: &Agent, env: *mut JNIEnv) -> jint {
-    let status = || {
-        if !phase::vm_answers() {
-            return None;
-        }
-        let status = |thread: &Thread| {
-            Some(thread_state::status(thread, thread_state::without_suspension(thread)?))
-        };
-        threads::with_env(env, status)?
+    if !phase::vm_answers() {
+        return 0;
+    }
+    let status = |thread: &Thread| {
+        Some(thread_state::status(thread, thread_state::without_suspension(thread)?))
     };
-    status().unwrap_or(0)
+    threads::with_env(env, status).flatten().unwrap_or(0)
 }
 
 pub fn has_run(agent: &Agent, env: *mut JNIEnv) -> bool {

@@ -29,14 +29,14 @@ pub unsafe fn get_call_trace(agent: &Agent, trace: *mut JVMPI_CallTrace, depth: 
     // `frames` needs these fields. The first call looks them up, which must not happen while threads are suspended.
     classes::class_fields(jni);
     let _suspending = suspension::current_suspends_others().then(suspending::begin);
-    let other = (!threads::is_current(trace.env_id)).then(|| threads::by_env(trace.env_id));
-    let other = match &other {
-        None => None,
-        Some(None) => return,
-        Some(Some(thread)) => Some(&**thread),
-    };
+    let is_current = threads::is_current(trace.env_id);
+    let other = if is_current { None } else { threads::by_env(trace.env_id) };
+    if other.is_none() && !is_current {
+        return;
+    }
+    let (other, depth) = (other.as_deref(), depth as usize);
     // SAFETY: the caller promises space for `depth` frames.
-    let count = unsafe { fill(jni, agent, &current, other, trace.frames, depth as usize) };
+    let count = unsafe { fill(jni, agent, &current, other, trace.frames, depth) };
     trace.num_frames = count as jint;
 }
 
