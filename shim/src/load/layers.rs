@@ -3,7 +3,7 @@
 use crate::records::agents::{Agent, MAX_AGENTS};
 use jvmpi_layers::check::Check;
 use jvmpi_layers::layer;
-use jvmpi_layers::trace::{About, Recorder};
+use jvmpi_layers::trace::Recorder;
 use jvmpi_sys::JVMPI_Interface;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -40,9 +40,8 @@ fn checked(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
 /// Puts the recorder on the table, if the agent's settings ask for it.
 fn recorded(agent: &Agent, table: *mut JVMPI_Interface) -> *mut JVMPI_Interface {
     let Some(path) = agent.options().trace.path() else { return table };
-    let agent_path = agent.path().to_string_lossy().into_owned();
-    let about = About { agent: agent_path, vm: jvm::get().name_and_version().to_owned() };
-    match Recorder::start(agent.index, path, &about) {
+    let library = agent.path().to_string_lossy();
+    match Recorder::start(agent.index, path, &library, jvm::get().name_and_version()) {
         // SAFETY: the table is the shim's, is never freed, and the agent has not received it yet.
         Ok(recorder) => unsafe { layer::put_on(recorder, agent.index, table) }.unwrap_or(table),
         Err(message) => {

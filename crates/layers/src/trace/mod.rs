@@ -25,6 +25,6 @@ pub(crate) use fields::{Fields, Word};
 pub use functions::Function;
 pub(crate) use functions::arguments_of;
 pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace, TraceError};
-pub use record::{About, Recorder};
+pub use record::Recorder;
 pub use replay::{Summary, replay, replay_functions};
 pub use stats::{Statistics, statistics};

@@ -26,15 +26,6 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
-/// The description of a recording in its file.
-#[derive(Clone, Debug, Default)]
-pub struct About {
-    /// The path of the agent's library.
-    pub agent: String,
-    /// Other facts worth recording, such as the version of the VM.
-    pub vm: String,
-}
-
 /// Records what happens between an agent and what is below, in a file.
 pub struct Recorder {
     slot: usize,
@@ -109,11 +100,12 @@ impl Drop for Buffers {
 }
 
 impl Recorder {
-    /// Begins to record in this file, for the layer in this slot. `%p` in its name stands for the process ID.
+    /// Begins to record in this file, for the layer in this slot. `%p` in its name stands for the process ID. The file
+    /// begins with the path of the agent's library and the version of the VM.
     ///
     /// # Errors
     /// Returns one line if the file cannot be created or another agent records in it.
-    pub fn start(slot: usize, path: &str, about: &About) -> Result<Self, String> {
+    pub fn start(slot: usize, path: &str, agent: &str, vm: &str) -> Result<Self, String> {
         let path = PathBuf::from(path.replace("%p", &std::process::id().to_string()));
         let mut recordings = lock(&RECORDINGS);
         if recordings.iter().any(|other| other.path == path) {
@@ -130,7 +122,7 @@ impl Recorder {
             path: path.clone(),
             buffers: Mutex::new(Vec::new()),
         });
-        create(&path, about)
+        create(&path, agent, vm)
             .and_then(|file| spawn_writer(recording.clone(), messages, file))
             .map_err(|error| format!("cannot record in {}: {error}", path.display()))?;
         if recordings.is_empty() {
@@ -233,8 +225,7 @@ impl Recorder {
     }
 }
 
-fn create(path: &Path, about: &About) -> std::io::Result<File> {
-    let About { agent, vm } = about;
+fn create(path: &Path, agent: &str, vm: &str) -> std::io::Result<File> {
     let one_line = |text: &str| text.replace(['\n', '\r'], " ");
     let text = format!(
         "agent={}\nvm={}\npid={}\nword={}\n",

@@ -116,8 +116,7 @@ fn record_in<const SLOT: usize>(
         ..none
     }));
     TABLES[SLOT].store(below.expose_provenance(), Ordering::Relaxed);
-    let about = About { agent: "a\nb".into(), vm: "none".into() };
-    let recorder = Recorder::start(SLOT, file.to_str().unwrap(), &about).unwrap();
+    let recorder = Recorder::start(SLOT, file.to_str().unwrap(), "a\nb", "none").unwrap();
     // SAFETY: the table lives for ever.
     let above = unsafe { crate::layer::put_on(recorder, SLOT, below) }.unwrap();
     // SAFETY: as above.
@@ -510,7 +509,7 @@ fn file_that_is_no_recording_is_refused() {
     let mut newer = file::head("");
     newer[8] = 9;
     assert_eq!(Trace::from_bytes(newer).err(), Some(TraceError::Version(9)));
-    assert!(Recorder::start(5, "/nowhere/trace", &About::default()).is_err());
+    assert!(Recorder::start(5, "/nowhere/trace", "", "").is_err());
 }
 
 #[test]
@@ -539,7 +538,7 @@ fn recording_is_not_written_where_another_user_has_put_a_link() {
     symlink(&victim, &link).unwrap();
     for planted in [&link, &victim] {
         lchown(planted, Some(NOBODY), None).unwrap();
-        let refused = Recorder::start(5, planted.to_str().unwrap(), &About::default()).err();
+        let refused = Recorder::start(5, planted.to_str().unwrap(), "", "").err();
         let line = format!("cannot record in {}: it belongs to another user", planted.display());
         assert!(refused.as_ref().is_some_and(|why| why.starts_with(&line)), "{refused:?}");
     }
