@@ -67,8 +67,8 @@ pub unsafe extern "system" fn compiled_method_load(
         let Some(record) = methods::of(jni, method).filter(|record| is_seen(record)) else {
             return;
         };
-        let code = Code { start: code_addr.addr(), size: code_size };
-        let mut table = code.line_table(&Lines::of(jvm::get().jvmti, method), map);
+        let lines = Lines::of(jvm::get().jvmti, method);
+        let mut table = line_table(code_addr.addr(), code_size, &lines, map);
         let u = JVMPI_Event_compiled_method_load {
             method_id: record.id(),
             code_addr: code_addr.cast_mut(),
@@ -138,27 +138,23 @@ fn is_seen(method: &Method) -> bool {
     !method.class.is_own()
 }
 
-struct Code {
+/// Returns the lines of the method itself by offset into its code, in ascending order. Inlined code counts for the line
+/// of its call, because the table has no place for lines of other methods.
+fn line_table(
     start: usize,
     size: jint,
-}
-
-impl Code {
-    /// Returns the lines of the method itself by offset into its code, in ascending order. Inlined
-    /// code counts for the line of its call, because the table has no place for lines of other
-    /// methods.
-    fn line_table(&self, lines: &Lines, map: &[jvmtiAddrLocationMap]) -> Vec<JVMPI_Lineno> {
-        let line = |entry: &jvmtiAddrLocationMap| {
-            let address = entry.start_address.addr();
-            let offset = jint::try_from(address.checked_sub(self.start)?).ok()?;
-            let lineno = lines.at(entry.location);
-            (offset < self.size && lineno > 0).then_some((offset, lineno))
-        };
-        let mut table: Vec<_> = map.iter().filter_map(line).collect();
-        table.sort_unstable();
-        table.dedup();
-        table.into_iter().map(|(offset, lineno)| JVMPI_Lineno { offset, lineno }).collect()
-    }
+    lines: &Lines,
+    map: &[jvmtiAddrLocationMap],
+) -> Vec<JVMPI_Lineno> {
+    let line = |entry: &jvmtiAddrLocationMap| {
+        let offset = jint::try_from(entry.start_address.addr().checked_sub(start)?).ok()?;
+        let lineno = lines.at(entry.location);
+        (offset < size && lineno > 0).then_some((offset, lineno))
+    };
+    let mut table: Vec<_> = map.iter().filter_map(line).collect();
+    table.sort_unstable();
+    table.dedup();
+    table.into_iter().map(|(offset, lineno)| JVMPI_Lineno { offset, lineno }).collect()
 }
 
 #[cfg(test)]
