@@ -171,12 +171,6 @@ pub fn send_entry(
         let u = JVMPI_Event_method { method_id: method.id };
         announce::send(jni, agent, thread, JVMPI_EVENT_METHOD_ENTRY, u);
     }
-    if agents::anyone_wants(JVMPI_EVENT_METHOD_ENTRY2) {
-        enter2(jni, thread, method, receiver);
-    }
-}
-
-fn enter2(jni: Jni, thread: &Thread, method: NumberedMethod<'_>, receiver: jobject) {
     for agent in agents::wanting(JVMPI_EVENT_METHOD_ENTRY2) {
         let announced = announce::object(jni, agent, thread, receiver, Linking::Boot);
         let obj_id = announced.unwrap_or(ptr::null_mut());

@@ -82,17 +82,15 @@ fn find_receiver(agent: &Agent, thread: &Thread, object: jobject, epoch: u64) ->
 #[cold]
 #[inline(never)]
 fn entered_on(jni: Jni, number: jint, receiver: jobject) {
-    guard((), || entered_the_long_way(jni, number, receiver));
-}
-
-fn entered_the_long_way(jni: Jni, number: jint, receiver: jobject) {
-    let thread = threads::current(jni);
-    if !short_cut::is_reportable(&thread) {
-        return;
-    }
-    send_held(jni, &thread);
-    short_cut::prepare(jni, &thread, number as usize, |method| {
-        thread.in_flight.while_tracking(|| send_entry(jni, &thread, method, number, receiver));
+    guard((), || {
+        let thread = threads::current(jni);
+        if !short_cut::is_reportable(&thread) {
+            return;
+        }
+        send_held(jni, &thread);
+        short_cut::prepare(jni, &thread, number as usize, |method| {
+            thread.in_flight.while_tracking(|| send_entry(jni, &thread, method, number, receiver));
+        });
     });
 }
 
@@ -113,28 +111,26 @@ pub fn exited(jni: Jni, number: jint) {
 #[cold]
 #[inline(never)]
 fn exited_for_all(jni: Jni, number: jint) {
-    guard((), || exited_the_long_way(jni, number));
-}
-
-fn exited_the_long_way(jni: Jni, number: jint) {
-    let thread = threads::current(jni);
-    if !short_cut::is_reportable(&thread) {
-        return;
-    }
-    send_left(jni, &thread);
-    short_cut::prepare(jni, &thread, number as usize, |method| {
-        let u = JVMPI_Event_method { method_id: method.id };
-        let known = |number| method_numbers::reported(number as usize);
-        let lost = |method, agents| exit_lost(jni, &thread, agents, method);
-        let entered = thread.in_flight.calls.exit(number as u32, known, lost);
-        for agent in agents::all() {
-            if entered.includes(agent) || !agent.hears_of_entries() {
-                announce::class(jni, agent, &thread, method.class, ClassFor::EVENT);
-                thread.in_flight.while_tracking(|| {
-                    announce::send(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
-                });
-            }
+    guard((), || {
+        let thread = threads::current(jni);
+        if !short_cut::is_reportable(&thread) {
+            return;
         }
+        send_left(jni, &thread);
+        short_cut::prepare(jni, &thread, number as usize, |method| {
+            let u = JVMPI_Event_method { method_id: method.id };
+            let known = |number| method_numbers::reported(number as usize);
+            let lost = |method, agents| exit_lost(jni, &thread, agents, method);
+            let entered = thread.in_flight.calls.exit(number as u32, known, lost);
+            for agent in agents::all() {
+                if entered.includes(agent) || !agent.hears_of_entries() {
+                    announce::class(jni, agent, &thread, method.class, ClassFor::EVENT);
+                    thread.in_flight.while_tracking(|| {
+                        announce::send(jni, agent, &thread, JVMPI_EVENT_METHOD_EXIT, u);
+                    });
+                }
+            }
+        });
     });
 }
 
