@@ -18,9 +18,7 @@ use std::sync::atomic::Ordering;
 
 /// An agent whose JVM_OnLoad will call `GetEnv`.
 struct Expected {
-    /// The base address of its library.
-    base: usize,
-    path: PathBuf,
+    library: LoadedLibrary,
     /// The options for its JVM_OnLoad.
     options: String,
 }
@@ -30,8 +28,8 @@ static EXPECTED: Lock<Vec<Expected>> = Lock::new(Vec::new());
 
 /// Registers the agent in this library as expected.
 pub fn expect(library: &AgentLibrary, options: String) {
-    if let Some(LoadedLibrary { base, path }) = library_of(library.on_load as usize) {
-        EXPECTED.lock().push(Expected { base, path, options });
+    if let Some(library) = library_of(library.on_load as usize) {
+        EXPECTED.lock().push(Expected { library, options });
     }
 }
 
@@ -59,7 +57,7 @@ pub fn claim(library: LoadedLibrary) -> Option<&'static Agent> {
     }
     let own_options = {
         let expected = EXPECTED.lock();
-        let it = expected.iter().find(|expected| expected.base == base);
+        let it = expected.iter().find(|expected| expected.library.base == base);
         it.map(|expected| expected.options.clone()).unwrap_or_default()
     };
     if needs_quirks(&path) {
@@ -133,8 +131,8 @@ fn next_expected() -> Option<LoadedLibrary> {
         return None;
     }
     let expected = EXPECTED.lock();
-    let next = expected.iter().find(|expected| agents::in_library(expected.base).is_none())?;
-    Some(LoadedLibrary { base: next.base, path: next.path.clone() })
+    let mut libraries = expected.iter().map(|expected| &expected.library);
+    libraries.find(|library| agents::in_library(library.base).is_none()).cloned()
 }
 
 /// Answers `GetEnv` for a version of JVMPI or of its extension: returns the table of the agent that called it.
