@@ -44,7 +44,7 @@ pub fn virtual_record(number: i64) -> Arc<Thread> {
 /// Removes the record, so that it is not found any more.
 pub fn forget(thread: &Thread) {
     if let Some(as_virtual) = &thread.as_virtual {
-        VIRTUAL.remove(as_virtual.number());
+        VIRTUAL.remove(as_virtual.number);
     }
     BY_ENV.remove_if(thread.env().addr(), |known| ptr::eq(Arc::as_ptr(known), thread));
     BY_ID.remove_if(thread.id().addr(), |env| *env == thread.env().addr());

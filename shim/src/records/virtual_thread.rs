@@ -23,17 +23,13 @@ pub fn make_threads() {
 /// The state that only a virtual thread has.
 pub struct VirtualThread {
     /// The number that `java.lang.Thread` gives it.
-    number: i64,
+    pub number: i64,
     env: VirtualEnv,
 }
 
 impl VirtualThread {
     pub fn new(number: i64) -> Self {
         Self { number, env: VirtualEnv::new() }
-    }
-
-    pub fn number(&self) -> i64 {
-        self.number
     }
 
     pub fn env(&self) -> *mut JNIEnv {
