@@ -59,8 +59,10 @@ pub fn wait_for_all() {
 /// Adds reports of the transitions that the class makes.
 pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), jvmpi_classfile::Error> {
     let notices = notices(class)?;
-    let has = |kind: fn(&Notice) -> bool| notices.iter().any(|(_, _, notice)| kind(notice));
-    let is_complete = || has(Notice::begins) && has(Notice::ends);
+    let has = |wanted| notices.iter().any(|(_, _, notice)| *notice == wanted);
+    let is_complete = || {
+        has(Notice::AsArgument) || has(Notice::Transition(true)) && has(Notice::Transition(false))
+    };
     if class.name() == VIRTUAL_THREAD && !internals::TRANSITIONS.is_there(is_complete) {
         threads::expect_notices(false);
         return Ok(());
@@ -95,6 +97,7 @@ fn notices(class: &ClassFile<'_>) -> Result<Vec<(usize, u16, Notice)>, jvmpi_cla
 }
 
 /// The report before an instruction.
+#[derive(PartialEq, Eq)]
 enum Notice {
     /// A transition begins or has ended, as the argument of the call says.
     AsArgument,
@@ -106,14 +109,6 @@ enum Notice {
 }
 
 impl Notice {
-    fn begins(&self) -> bool {
-        matches!(self, Self::AsArgument | Self::Transition(true))
-    }
-
-    fn ends(&self) -> bool {
-        matches!(self, Self::AsArgument | Self::Transition(false))
-    }
-
     fn of(
         class: &ClassFile<'_>,
         method: &Method<'_>,
