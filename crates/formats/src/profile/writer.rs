@@ -45,7 +45,7 @@ pub trait Writer {
     fn section(&mut self, profile: &Profile, section: &Section) -> io::Result<()>;
 
     /// Writes a heap dump. `records` passes all records to the function that it gets. It may be called twice,
-    /// because some formats need the total length first. Both times the records must be the same, and their
+    /// because text begins with the number of objects. Both times the records must be the same, and their
     /// names must be in the profile.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use jvmpi_formats::profile::{BinaryWriter, File, Section, TextWriter, Version, W
 
 #[test]
 fn text_of_a_binary_file_has_what_text_can_have() {
-    let old = File::from_bytes(binary_file(Version::V1_0_1)).unwrap();
+    let old = File::from_bytes(binary_file()).unwrap();
     let mut writer = TextWriter::new(Vec::new(), old.profile()).unwrap();
     let left_out = old.write(&mut writer).unwrap();
     assert_eq!((left_out.sections, left_out.problem), (vec!["heap summary"], None));
@@ -45,20 +45,18 @@ fn data_missing_in_text_is_left_out_of_a_binary_file() {
 
 #[test]
 fn readable_part_of_a_broken_file_is_converted() {
-    let mut bytes = binary_file(Version::V1_0_1);
+    let mut bytes = binary_file();
     // The last record of the heap dump becomes one that there is none of.
     let values = 1.5f64.to_be_bytes();
     let end = bytes.windows(8).position(|window| window == values).unwrap();
     bytes[end - 18] = 0x99;
     let broken = File::from_bytes(bytes).unwrap();
-    for version in [Version::V1_0_1, Version::V1_0_2] {
-        let mut writer = BinaryWriter::new(Vec::new(), broken.profile(), version).unwrap();
-        let left_out = broken.write(&mut writer).unwrap();
-        assert_eq!(left_out.problem.unwrap().at, end as u64 - 18);
-        let read = File::from_bytes(writer.into_inner()).unwrap();
-        assert_eq!(read.problem(), None);
-        let dump = read.profile().heap_dumps().next().unwrap();
-        let (records, end) = shown_records(&read, dump);
-        assert_eq!((records.len(), end), (14, Ok(())));
-    }
+    let mut writer = BinaryWriter::new(Vec::new(), broken.profile(), Version::V1_0_2).unwrap();
+    let left_out = broken.write(&mut writer).unwrap();
+    assert_eq!(left_out.problem.unwrap().at, end as u64 - 18);
+    let read = File::from_bytes(writer.into_inner()).unwrap();
+    assert_eq!(read.problem(), None);
+    let dump = read.profile().heap_dumps().next().unwrap();
+    let (records, end) = shown_records(&read, dump);
+    assert_eq!((records.len(), end), (14, Ok(())));
 }

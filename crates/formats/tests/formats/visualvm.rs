@@ -13,7 +13,7 @@ use std::process::Command;
 const LIBRARY: &str =
     "/usr/share/visualvm/visualvm/modules/org-graalvm-visualvm-lib-jfluid-heap.jar";
 
-fn write(path: &Path, version: Version) {
+fn write(path: &Path) {
     let mut profile = tables();
     heap_names(&mut profile);
     // It looks for the classes of arrays by their names; JVMs have them all.
@@ -23,7 +23,8 @@ fn write(path: &Path, version: Version) {
         let (serial, object) = (ClassSerial(serial), ObjectId(object));
         profile.classes.insert(Class { serial, object, name, ..Class::default() });
     }
-    let mut writer = BinaryWriter::new(fs::File::create(path).unwrap(), &profile, version).unwrap();
+    let file = fs::File::create(path).unwrap();
+    let mut writer = BinaryWriter::new(file, &profile, Version::V1_0_2).unwrap();
     writer.thread_start(&profile, MAIN).unwrap();
     writer.thread_start(&profile, WORKER).unwrap();
     let mut records = |each: &mut EachRecord<'_>| {
@@ -46,16 +47,13 @@ fn visualvm_finds_what_was_written() {
     // It keeps its results next to the files, for later files of the same name.
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(&directory).unwrap();
-    let files = [Version::V1_0_1, Version::V1_0_2].map(|version| {
-        let path = directory.join(format!("{version:?}.hprof"));
-        write(&path, version);
-        path
-    });
+    let path = directory.join("dump.hprof");
+    write(&path);
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/visualvm/Heap.java");
     let output = Command::new("java")
         .args(["-Xshare:auto", "-cp", LIBRARY])
         .arg(program)
-        .args(&files)
+        .arg(&path)
         .output()
         .expect("java runs: the package depends on it");
     let printed = String::from_utf8_lossy(&output.stdout);
@@ -81,5 +79,5 @@ class java.lang.Object
 class Main extends java.lang.Object lock=200 next=null count=-5
 200: next=200 count=7 longer_name=210 lock=null
 ";
-    assert_eq!(printed, expected.repeat(2), "{errors}");
+    assert_eq!(printed, expected, "{errors}");
 }

@@ -22,7 +22,7 @@ const SEGMENT: usize = 1 << 20;
 /// The version of the format that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
-    /// 1.0.1: a heap dump is one record, and has less than 4 GiB.
+    /// 1.0.1. It is not written with a heap dump, which would be one record of less than 4 GiB.
     V1_0_1,
     /// 1.0.2: a heap dump consists of segments.
     V1_0_2,
@@ -106,8 +106,7 @@ impl<W: Write> BinaryWriter<W> {
     }
 
     fn header(&mut self, tag: u8, length: u64) -> io::Result<()> {
-        let length = u32::try_from(length)
-            .map_err(|_| invalid("a record is too long for this format; version 1.0.2 has room"))?;
+        let length = u32::try_from(length).map_err(|_| invalid("a record is too long"))?;
         // The field has 32 bits and wraps around after 71 minutes.
         let microseconds = self.now.since(self.created).as_micros() as u32;
         self.out.write_all(&[tag])?;
@@ -292,66 +291,6 @@ impl<W: Write> BinaryWriter<W> {
         })
     }
 
-    /// Writes a heap dump as one record, after its length is summed up.
-    fn one_record(
-        &mut self,
-        profile: &Profile,
-        records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let (mut length, mut head) = (0, Vec::new());
-        let mut measure = |record: &Record<'_>| {
-            head.clear();
-            encode(&mut head, profile, record)?;
-            length += head.len() as u64 + tail(record, u64::MAX).length();
-            Ok(())
-        };
-        records(&mut |record| {
-            // Writes the classes that are added, which precede the dump.
-            self.with_array_class(profile, record)?;
-            measure(record)
-        })?;
-        let added = self.added_records(profile);
-        added.iter().try_for_each(measure)?;
-        self.header(tag::HEAP_DUMP, length)?;
-        let mut left = length;
-        let mut write = |record: &Record<'_>| {
-            let record = self.with_array_class(profile, record)?;
-            head.clear();
-            encode(&mut head, profile, &record)?;
-            let tail = tail(&record, u64::MAX);
-            left = left
-                .checked_sub(head.len() as u64 + tail.length())
-                .ok_or_else(|| invalid("a heap dump has changed while it was written"))?;
-            self.out.write_all(&head)?;
-            tail.write(&mut self.out)
-        };
-        records(&mut write)?;
-        added.iter().try_for_each(write)?;
-        if left == 0 {
-            Ok(())
-        } else {
-            Err(invalid("a heap dump has changed while it was written"))
-        }
-    }
-
-    /// Writes a heap dump as segments. Each is kept until its length is known.
-    fn segments(
-        &mut self,
-        profile: &Profile,
-        records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let mut segment = Vec::with_capacity(SEGMENT);
-        records(&mut |record| self.segment_record(profile, record, &mut segment))?;
-        for record in self.added_records(profile) {
-            self.segment_record(profile, &record, &mut segment)?;
-        }
-        if !segment.is_empty() {
-            self.header(tag::HEAP_DUMP_SEGMENT, segment.len() as u64)?;
-            self.out.write_all(&segment)?;
-        }
-        self.header(tag::HEAP_DUMP_END, 0)
-    }
-
     /// Appends a record to the segment, which is written when it is full.
     fn segment_record(
         &mut self,
@@ -468,12 +407,22 @@ impl<W: Write> Writer for BinaryWriter<W> {
         dump: &HeapDump,
         records: &mut dyn FnMut(&mut EachRecord<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
+        if self.version == Version::V1_0_1 {
+            return Err(unsupported("heap dumps are written in version 1.0.2"));
+        }
         self.traces(profile)?;
         self.at(dump.at);
-        match self.version {
-            Version::V1_0_1 => self.one_record(profile, records),
-            Version::V1_0_2 => self.segments(profile, records),
+        // A segment is kept until its length is known.
+        let mut segment = Vec::with_capacity(SEGMENT);
+        records(&mut |record| self.segment_record(profile, record, &mut segment))?;
+        for record in self.added_records(profile) {
+            self.segment_record(profile, &record, &mut segment)?;
         }
+        if !segment.is_empty() {
+            self.header(tag::HEAP_DUMP_SEGMENT, segment.len() as u64)?;
+            self.out.write_all(&segment)?;
+        }
+        self.header(tag::HEAP_DUMP_END, 0)
     }
 
     fn holds(&self, section: &Section) -> bool {
