@@ -21,15 +21,10 @@ pub fn dump<M: mode::Loaded + mode::MayLock>(
         let serial = |env: usize| lock(&shared.known).thread(env);
         let threads = dump.threads().map(|(trace, status)| {
             let thread = trace.thread.map_or(ThreadSerial(0), |thread| serial(thread.as_usize()));
-            let state = status.map_or(ThreadState::Runnable, |status| match status.state {
-                jvmpi::ThreadState::Runnable => ThreadState::Runnable,
-                jvmpi::ThreadState::MonitorWait => ThreadState::MonitorWait,
-                jvmpi::ThreadState::CondvarWait => ThreadState::CondVarWait,
-            });
             ThreadStatus {
                 thread,
                 trace: shared.trace(&session, thread, trace.frames),
-                state,
+                state: status.map_or(ThreadState::Runnable, |status| status.state),
                 suspended: status.is_some_and(|status| status.suspended),
                 interrupted: status.is_some_and(|status| status.interrupted),
             }

@@ -124,13 +124,7 @@ impl Shared {
 
     /// Converts a frame to the form that the tables use.
     pub fn raw_frame(&self, session: &Session, frame: &Frame) -> (usize, Line) {
-        let line = match frame.line() {
-            _ if !session.options.lines => Line::Unknown,
-            jvmpi::Line::Number(line) => Line::Number(line),
-            jvmpi::Line::Unknown => Line::Unknown,
-            jvmpi::Line::Compiled => Line::Compiled,
-            jvmpi::Line::Native => Line::Native,
-        };
+        let line = if session.options.lines { frame.line() } else { Line::Unknown };
         (frame.method().as_usize(), line)
     }
 

@@ -1,32 +1,9 @@
 //! Stack traces.
 
-use crate::{MethodId, ThreadId};
+use crate::{Line, MethodId, ThreadId};
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace};
 use std::{fmt, ptr, slice};
-
-/// The position of a frame in its method.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Line {
-    /// A line number in the source file.
-    Number(u32),
-    /// Unknown.
-    Unknown,
-    /// Somewhere in a compiled method without line information.
-    Compiled,
-    /// In a native method.
-    Native,
-}
-
-impl Line {
-    pub(crate) fn of(lineno: jint) -> Self {
-        match lineno {
-            -2 => Self::Compiled,
-            -3 => Self::Native,
-            number => u32::try_from(number).map_or(Self::Unknown, Self::Number),
-        }
-    }
-}
 
 /// One frame of a stack trace.
 #[derive(Clone, Copy)]
@@ -49,7 +26,7 @@ impl Frame {
 
     /// Returns the position in the method.
     pub fn line(&self) -> Line {
-        Line::of(self.0.lineno)
+        Line::from_code(self.0.lineno)
     }
 }
 

@@ -71,12 +71,12 @@ mod thread_local;
 mod threads;
 
 pub use jvmpi_formats::dump;
-pub use jvmpi_formats::dump::{Level, Type};
+pub use jvmpi_formats::dump::{Level, Line, ThreadState, Type};
 /// `jvmpi.h` in Rust.
 pub use jvmpi_sys as sys;
 
 pub use agent::Agent;
-pub use call_trace::{CallTrace, Frame, Frames, Line};
+pub use call_trace::{CallTrace, Frame, Frames};
 pub use context::{Context, GcDisabled, GcOff, MultiThreaded, Stopped, mode};
 pub use cpu_samples::{CpuSample, CpuSampleKind, CpuSampler, CpuSamplesError};
 pub use event_type::EventType;
@@ -95,7 +95,7 @@ pub use raw_monitor::{Entered, RawMonitor};
 pub use system_thread::{Priority, ThreadNotCreated};
 pub use table::{EventError, Jvmpi};
 pub use thread_local::{Theirs, ThreadLocal};
-pub use threads::{Suspended, ThreadList, ThreadState, ThreadStatus};
+pub use threads::{Suspended, ThreadList, ThreadStatus};
 
 /// Compiles the examples of the tutorial.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! The status of threads, and suspending them.
 
 use crate::context::mode::Loaded;
-use crate::{Context, GcDisabled, Stopped, ThreadId};
+use crate::{Context, GcDisabled, Stopped, ThreadId, ThreadState};
 use jni_sys::{JNIEnv, jint};
 use jvmpi_sys::{
     JVMPI_THREAD_CONDVAR_WAIT, JVMPI_THREAD_INTERRUPTED, JVMPI_THREAD_MONITOR_WAIT,
@@ -9,17 +9,6 @@ use jvmpi_sys::{
 };
 use std::marker::PhantomData;
 use std::ops::Deref;
-
-/// The state of a thread.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ThreadState {
-    /// Running or ready to run.
-    Runnable,
-    /// Blocked on entry to a monitor.
-    MonitorWait,
-    /// Waiting to be notified.
-    CondvarWait,
-}
 
 /// The status of a thread, as GetThreadStatus and monitor dumps report it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,6 +10,7 @@ mod buffer;
 mod cursor;
 mod heap;
 mod monitor;
+mod state;
 mod value;
 
 pub use buffer::{Buffer, Full};
@@ -18,6 +19,7 @@ pub use heap::read::{Classes, List, Records, Shape};
 pub use heap::write::{HeapWriter, Level, Place};
 pub use heap::{Class, Constant, Frame, Ids, Listed, Record, Root};
 pub use monitor::{Kind, Monitor, Monitors, write_monitor};
+pub use state::{Line, ThreadState};
 pub use value::{Type, Value};
 
 /// The ID of an object, the environment of a thread, or another pointer; NULL is 0.

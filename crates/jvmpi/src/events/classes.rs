@@ -1,7 +1,7 @@
 //! CLASS_LOAD and CLASS_LOAD_HOOK.
 
-use crate::call_trace::{Line, slice};
-use crate::{ClassId, MethodId, ModifiedUtf8};
+use crate::call_trace::slice;
+use crate::{ClassId, Line, MethodId, ModifiedUtf8};
 use jvmpi_sys::{JVMPI_Event_class_load, JVMPI_Event_class_load_hook, JVMPI_Field, JVMPI_Method};
 use std::fmt;
 use std::num::TryFromIntError;
@@ -94,7 +94,7 @@ impl<'e> Method<'e> {
 
     /// Returns the first and the last line in the source file, if known.
     pub fn lines(&self) -> Option<(u32, u32)> {
-        match (Line::of(self.0.start_lineno), Line::of(self.0.end_lineno)) {
+        match (Line::from_code(self.0.start_lineno), Line::from_code(self.0.end_lineno)) {
             (Line::Number(first), Line::Number(last)) => Some((first, last)),
             _ => None,
         }

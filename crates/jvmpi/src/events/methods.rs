@@ -1,7 +1,7 @@
 //! METHOD_ENTRY2, INSTRUCTION_START, COMPILED_METHOD_LOAD and COMPILED_METHOD_UNLOAD.
 
-use crate::call_trace::{Line, slice};
-use crate::{MethodId, ObjectId};
+use crate::call_trace::slice;
+use crate::{Line, MethodId, ObjectId};
 use jni_sys::jint;
 use jvmpi_sys::*;
 use std::ffi::c_void;
@@ -105,7 +105,7 @@ impl<'e> CompiledMethodLoad<'e> {
     pub fn lines(&self) -> impl ExactSizeIterator<Item = (u32, Line)> + Clone + use<'e> {
         // SAFETY: what the event points to lives as long as it.
         let table = unsafe { slice(self.event.lineno_table, self.event.lineno_table_size) };
-        table.iter().map(|entry| (entry.offset.cast_unsigned(), Line::of(entry.lineno)))
+        table.iter().map(|entry| (entry.offset.cast_unsigned(), Line::from_code(entry.lineno)))
     }
 }
 

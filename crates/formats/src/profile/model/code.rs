@@ -1,6 +1,6 @@
 //! Methods, frames and traces: where something happened.
 
-use super::{FrameId, MethodId, NameId, ThreadSerial, TraceSerial};
+use super::{FrameId, Line, MethodId, NameId, ThreadSerial, TraceSerial};
 use hashbrown::HashTable;
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -18,42 +18,6 @@ pub struct Method {
     pub signature: NameId,
     /// The file with the class's source.
     pub source: NameId,
-}
-
-/// The line that is executed in a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-pub enum Line {
-    /// This one.
-    Number(u32),
-    /// It is not known, or lines were not asked for.
-    #[default]
-    Unknown,
-    /// In compiled code without known lines.
-    Compiled,
-    /// Of a native method.
-    Native,
-}
-
-impl Line {
-    /// Returns the line that JVMPI and binary files encode as this number.
-    pub fn from_code(code: i32) -> Self {
-        match code {
-            -2 => Self::Compiled,
-            -3 => Self::Native,
-            1.. => Self::Number(code as u32),
-            _ => Self::Unknown,
-        }
-    }
-
-    /// Returns its number in JVMPI and binary files.
-    pub fn code(self) -> i32 {
-        match self {
-            Self::Number(line) => i32::try_from(line).unwrap_or(-1),
-            Self::Unknown => -1,
-            Self::Compiled => -2,
-            Self::Native => -3,
-        }
-    }
 }
 
 /// A place in a method.

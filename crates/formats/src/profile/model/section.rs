@@ -1,7 +1,8 @@
 //! The sections of a dump: allocation sites, CPU time, monitors, the heap's size.
 
 use super::{
-    ClassSerial, MethodId, NameId, ObjectId, StackId, ThreadSerial, Time, TraceSerial, Type,
+    ClassSerial, MethodId, NameId, ObjectId, StackId, ThreadSerial, ThreadState, Time, TraceSerial,
+    Type,
 };
 use serde::{Deserialize, Serialize};
 use std::ops::{AddAssign, Range};
@@ -320,23 +321,12 @@ pub struct ThreadStatus {
     pub thread: ThreadSerial,
     /// Its stack.
     pub trace: TraceSerial,
-    /// The reason why it waits.
+    /// Its state.
     pub state: ThreadState,
     /// True if it is suspended.
     pub suspended: bool,
     /// True if it is interrupted.
     pub interrupted: bool,
-}
-
-/// The reasons why a thread waits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum ThreadState {
-    /// Nothing; `R`.
-    Runnable,
-    /// To enter a monitor; `MW`.
-    MonitorWait,
-    /// To be notified; `CW`.
-    CondVarWait,
 }
 
 /// The owner of a monitor and the threads that wait for it. Thread 0 is unknown.

@@ -1,8 +1,8 @@
-//! Values and their types, which JVMPI's dumps have too.
+//! What profiles have in common with JVMPI: values and their types, lines, and states of threads.
 
 use super::ObjectId;
 use crate::dump;
-pub use crate::dump::Type;
+pub use crate::dump::{Line, ThreadState, Type};
 
 /// A value of a field.
 pub type Value = dump::Value<ObjectId>;

@@ -475,7 +475,7 @@ fn thread_status(mut words: Words<'_>) -> Option<ThreadStatus> {
     let state = match words.0 {
         "R" => ThreadState::Runnable,
         "MW" => ThreadState::MonitorWait,
-        "CW" | "SL" => ThreadState::CondVarWait,
+        "CW" | "SL" => ThreadState::CondvarWait,
         // JDK 8 has more: a thread that has ended, for one.
         _ => ThreadState::Runnable,
     };

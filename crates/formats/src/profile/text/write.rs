@@ -198,7 +198,7 @@ impl<W: Write> TextWriter<W> {
             let state = match thread.state {
                 ThreadState::Runnable => "R",
                 ThreadState::MonitorWait => "MW",
-                ThreadState::CondVarWait => "CW",
+                ThreadState::CondvarWait => "CW",
             };
             writeln!(
                 self.out,
