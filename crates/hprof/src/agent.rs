@@ -7,7 +7,7 @@ use crate::message::{error, warning};
 use crate::objects::Object;
 use crate::orders::Orders;
 use crate::output::Output;
-use crate::per_thread::{InUse, Own, Slot, Waited};
+use crate::per_thread::{InUse, Own, Slot};
 use crate::session::Session;
 use crate::shared::{Heap, Live, Shared, lock, new_class, text};
 use crate::symbols::{NO_TRACE, NewThread};
@@ -76,7 +76,7 @@ impl Hprof {
     }
 
     /// Notes the time at which the thread begins to wait for a monitor.
-    fn waits<M: mode::Loaded + mode::MayLock>(&self, jvmpi: &Context<'_, M>, monitor: Waited) {
+    fn waits<M: mode::Loaded + mode::MayLock>(&self, jvmpi: &Context<'_, M>, monitor: usize) {
         if let Some(mut own) = self.own(jvmpi) {
             own.waits = Some((monitor, Instant::now()));
         }
@@ -86,7 +86,7 @@ impl Hprof {
     fn waited<M: mode::Loaded + mode::MayLock>(
         &self,
         jvmpi: &Context<'_, M>,
-        monitor: Waited,
+        monitor: usize,
     ) -> Option<Duration> {
         let (waited, since) = self.own(jvmpi)?.waits.take()?;
         (waited == monitor).then(|| since.elapsed())
@@ -166,7 +166,7 @@ impl Agent for Hprof {
                 c"_hprof heap",
                 RefCell::new(Heap::new(Weights::new(options.sample))),
             ),
-            sampler: RawMonitor::new(jvmpi, c"_hprof sampler", Orders::of(&options)),
+            sampler: RawMonitor::new(jvmpi, c"_hprof sampler", RefCell::new(Orders::of(&options))),
             cpu: Mutex::new(Cpu::begin(is_attached())),
             session: Mutex::new(Arc::new(Session::new(options))),
             // The data of a new thread has epoch 0, so this one must differ.
@@ -191,9 +191,7 @@ impl Agent for Hprof {
         shared.heap.enter(jvmpi).replace(Heap::new(Weights::new(options.sample)));
         lock(&shared.references).clear();
         let orders = shared.sampler.enter(jvmpi);
-        let Orders { sampled, end } = Orders::of(&options);
-        orders.sampled.replace(sampled.into_inner());
-        orders.end.set(end.get());
+        orders.replace(Orders::of(&options));
         let session = Arc::new(Session::new(options));
         lock(&shared.known).begin();
         *lock(&shared.session) = Arc::clone(&session);
@@ -402,36 +400,36 @@ impl Agent for Hprof {
     }
 
     fn monitor_contended_enter(&self, jvmpi: &mut GcDisabled<'_>, object: ObjectId) {
-        self.waits(jvmpi, Waited::Java(object.as_usize() as u64));
+        self.waits(jvmpi, object.as_usize());
     }
 
     fn monitor_contended_entered(&self, jvmpi: &mut GcDisabled<'_>, object: ObjectId) {
-        let id = object.as_usize() as u64;
-        let Some(time) = self.waited(jvmpi, Waited::Java(id)) else { return };
+        let id = object.as_usize();
+        let Some(time) = self.waited(jvmpi, id) else { return };
         let session = self.shared.session();
         let trace = self.shared.trace_of(jvmpi, &session, jvmpi.thread());
         let class = self.shared.class_name(jvmpi, object);
-        let monitor = Monitor::Java { object: profile::ObjectId(id), class };
+        let monitor = Monitor::Java { object: profile::ObjectId(id as u64), class };
         lock(&session.waits).add(monitor, trace, time);
     }
 
     fn monitor_wait(&self, jvmpi: &mut GcDisabled<'_>, wait: MonitorWait) {
         if let Some(object) = wait.object {
-            self.waits(jvmpi, Waited::Java(object.as_usize() as u64));
+            self.waits(jvmpi, object.as_usize());
         }
     }
 
     fn monitor_waited(&self, jvmpi: &mut GcDisabled<'_>, wait: MonitorWait) {
         let Some(object) = wait.object else { return };
-        let id = object.as_usize() as u64;
-        let Some(time) = self.waited(jvmpi, Waited::Java(id)) else { return };
+        let id = object.as_usize();
+        let Some(time) = self.waited(jvmpi, id) else { return };
         let class = self.shared.class_name(jvmpi, object);
         if !locks::are_locks(lock(&self.shared.known).profile.names.get(class)) {
             return;
         }
         let session = self.shared.session();
         let trace = self.shared.trace_of_locking(jvmpi, &session, jvmpi.thread());
-        let monitor = Monitor::Java { object: profile::ObjectId(id), class };
+        let monitor = Monitor::Java { object: profile::ObjectId(id as u64), class };
         lock(&session.waits).add(monitor, trace, time);
     }
 
@@ -440,7 +438,7 @@ impl Agent for Hprof {
         jvmpi: &mut MultiThreaded<'_>,
         contended: RawMonitorContended<'_>,
     ) {
-        self.waits(jvmpi, Waited::Raw(contended.monitor.as_usize() as u64));
+        self.waits(jvmpi, contended.monitor.as_usize());
     }
 
     fn raw_monitor_contended_entered(
@@ -448,12 +446,13 @@ impl Agent for Hprof {
         jvmpi: &mut MultiThreaded<'_>,
         contended: RawMonitorContended<'_>,
     ) {
-        let id = contended.monitor.as_usize() as u64;
-        let Some(time) = self.waited(jvmpi, Waited::Raw(id)) else { return };
+        let id = contended.monitor.as_usize();
+        let Some(time) = self.waited(jvmpi, id) else { return };
         let session = self.shared.session();
         let trace = self.shared.trace_of(jvmpi, &session, jvmpi.thread());
         let name = lock(&self.shared.known).profile.names.intern(&contended.name.to_str());
-        lock(&session.waits).add(Monitor::Raw { id: profile::ObjectId(id), name }, trace, time);
+        let monitor = Monitor::Raw { id: profile::ObjectId(id as u64), name };
+        lock(&session.waits).add(monitor, trace, time);
     }
 }
 

@@ -86,7 +86,7 @@ impl Shared {
         jvmpi: &mut MultiThreaded<'_>,
         is_last: bool,
     ) {
-        let sampled = self.sampler.enter(jvmpi).sampled.borrow().clone();
+        let sampled = self.sampler.enter(jvmpi).borrow().sampled.clone();
         let mut cpu = lock(&self.cpu);
         let State::On(..) = cpu.state else { return };
         cpu.collect(self, session, jvmpi, &sampled);

@@ -166,7 +166,7 @@ impl Dumps {
 
     fn finish(&self, shared: &Shared, jvmpi: &mut MultiThreaded<'_>, dump: bool, goes_on: bool) {
         let orders = shared.sampler.enter(jvmpi);
-        orders.end.set(true);
+        orders.borrow_mut().end = true;
         orders.notify_all(jvmpi);
         drop(orders);
         let Ok(Some(mut work)) = self.take(jvmpi, true) else { return };
@@ -371,7 +371,7 @@ impl Work {
     ) {
         let sample = |thread, sampled| {
             let orders = shared.sampler.enter(jvmpi);
-            orders.sampled.borrow_mut().change(thread, sampled);
+            orders.borrow_mut().sampled.change(thread, sampled);
             orders.notify_all(jvmpi);
         };
         let switched = match control {

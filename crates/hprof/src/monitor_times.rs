@@ -4,36 +4,24 @@ use jvmpi_formats::profile::{Monitor, MonitorTime, MonitorTimes, Time, TraceSeri
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
-/// All waits since the beginning.
+/// All waits since the beginning, with the time since the last dump that cleared times.
 #[derive(Debug, Default)]
-pub struct Waits(FxHashMap<(Monitor, TraceSerial), Wait>);
-
-#[derive(Debug, Default)]
-struct Wait {
-    hits: u64,
-    /// The time since the last dump that cleared times.
-    time: Duration,
-}
+pub struct Waits(FxHashMap<(Monitor, TraceSerial), MonitorTime>);
 
 impl Waits {
     /// Adds a wait of a thread.
     pub fn add(&mut self, monitor: Monitor, trace: TraceSerial, time: Duration) {
-        let wait = self.0.entry((monitor, trace)).or_default();
-        wait.hits += 1;
-        wait.time += time;
+        let none = MonitorTime { monitor, trace, hits: 0, time: Duration::ZERO };
+        let row = self.0.entry((monitor, trace)).or_insert(none);
+        row.hits += 1;
+        row.time += time;
     }
 
     /// Returns the section of a dump. With `clear`, the next section has only later times. The number of hits
     /// is never cleared.
     pub fn section(&mut self, cutoff: f64, clear: bool) -> MonitorTimes {
-        let total = self.0.values().map(|wait| wait.time).sum();
-        let row = |(&(monitor, trace), wait): (&_, &Wait)| MonitorTime {
-            monitor,
-            trace,
-            hits: wait.hits,
-            time: wait.time,
-        };
-        let rows = self.0.iter().map(row).collect();
+        let total = self.0.values().map(|row| row.time).sum();
+        let rows = self.0.values().copied().collect();
         if clear {
             self.clear_times();
         }
@@ -44,7 +32,7 @@ impl Waits {
 
     /// Resets the times, not the hits.
     pub fn clear_times(&mut self) {
-        self.0.values_mut().for_each(|wait| wait.time = Duration::ZERO);
+        self.0.values_mut().for_each(|row| row.time = Duration::ZERO);
     }
 }
 

@@ -1,7 +1,6 @@
 //! The instructions to the sampler.
 
 use jvmpi_formats::hprof::options::Options;
-use std::cell::{Cell, RefCell};
 
 /// A set of threads to be sampled, by their Thread objects.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,16 +45,16 @@ impl Sampled {
 #[derive(Debug)]
 pub struct Orders {
     /// The threads to be sampled.
-    pub sampled: RefCell<Sampled>,
+    pub sampled: Sampled,
     /// True if the sampler is to end.
-    pub end: Cell<bool>,
+    pub end: bool,
 }
 
 impl Orders {
     /// Returns the instructions that follow from the options.
     pub fn of(options: &Options) -> Self {
         let sampled = if options.samples() { Sampled::ALL } else { Sampled::NONE };
-        Self { sampled: RefCell::new(sampled), end: Cell::new(false) }
+        Self { sampled, end: false }
     }
 }
 

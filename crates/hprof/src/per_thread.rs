@@ -32,17 +32,8 @@ pub struct Own {
     pub calls: CallTimes,
     /// The clock for the begin and end of calls.
     pub clock: CpuClock,
-    /// The monitor that it waits for, and the time at which the wait began.
-    pub waits: Option<(Waited, Instant)>,
-}
-
-/// A monitor that is waited for, as events identify it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Waited {
-    /// The monitor of an object.
-    Java(u64),
-    /// A raw monitor.
-    Raw(u64),
+    /// The ID of the object or the raw monitor that it waits for, and the time at which the wait began.
+    pub waits: Option<(usize, Instant)>,
 }
 
 impl Own {

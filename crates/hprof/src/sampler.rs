@@ -9,6 +9,7 @@ use crate::wall::{self, Chosen, Innermost, Turns};
 use jvmpi::{Frame, Frames, GcDisabled, Line, MultiThreaded, ThreadId, ThreadState};
 use jvmpi_formats::hprof::options::Cpu;
 use jvmpi_formats::profile::{ThreadSerial, TraceSerial};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
     let session = shared.session();
     let mut wall = (session.options.cpu == Some(Cpu::Wall)).then(|| Sampler::new(session.depth()));
     loop {
-        let sampled = shared.sampler.enter(jvmpi).sampled.borrow().clone();
+        let sampled = shared.sampler.enter(jvmpi).borrow().sampled.clone();
         let pause = match &mut wall {
             Some(wall) if sampled == Sampled::NONE => {
                 wall.turns.restart();
@@ -31,12 +32,13 @@ pub fn run(shared: &Arc<Shared>, jvmpi: &mut MultiThreaded<'_>) {
             None => Some(lock(&shared.cpu).collect(shared, &session, jvmpi, &sampled)),
         };
         let mut orders = shared.sampler.enter(jvmpi);
-        let has_ended =
-            |orders: &Orders| orders.end.get() || !Arc::ptr_eq(&session, &shared.session());
+        let has_ended = |orders: &RefCell<Orders>| {
+            orders.borrow().end || !Arc::ptr_eq(&session, &shared.session())
+        };
         if has_ended(&orders) {
             return;
         }
-        if *orders.sampled.borrow() == sampled {
+        if orders.borrow().sampled == sampled {
             orders.wait(jvmpi, pause);
         }
         if has_ended(&orders) {

@@ -30,7 +30,7 @@ pub struct Session {
     depth: AtomicUsize,
     alloc_depth: AtomicUsize,
     threads: Mutex<Threads>,
-    samples: Mutex<FxHashMap<TraceSerial, Samples>>,
+    samples: Mutex<FxHashMap<TraceSerial, CpuSample>>,
     /// The samples over time, if the output shows them.
     timeline: Option<Mutex<Timeline>>,
     dumped: Mutex<Dumped>,
@@ -90,20 +90,6 @@ impl Cost {
     }
 }
 
-/// The number of samples of a trace.
-#[derive(Clone, Copy, Debug, Default)]
-struct Samples {
-    since_dump: u64,
-    all: u64,
-}
-
-impl Samples {
-    fn add(&mut self, number: u64) {
-        self.since_dump += number;
-        self.all += number;
-    }
-}
-
 /// The values that earlier dumps have written.
 #[derive(Debug, Default)]
 struct Dumped {
@@ -112,6 +98,13 @@ struct Dumped {
     sites: FxHashMap<SiteKey, (Tally, Tally)>,
     /// The allocated amounts when sites were cleared.
     cleared: FxHashMap<SiteKey, Tally>,
+}
+
+/// Counts samples of a trace.
+fn add(samples: &mut FxHashMap<TraceSerial, CpuSample>, trace: TraceSerial, number: u64) {
+    let row = samples.entry(trace).or_insert(CpuSample::new(trace, 0));
+    row.samples += number;
+    row.hits += number;
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -206,7 +199,7 @@ impl Session {
     pub fn add_samples(&self, traces: impl IntoIterator<Item = (TraceSerial, u64)>) {
         let mut samples = lock(&self.samples);
         for (trace, number) in traces.into_iter().filter(|(_, number)| *number > 0) {
-            samples.entry(trace).or_default().add(number);
+            add(&mut samples, trace, number);
             if let Some(timeline) = &self.timeline {
                 lock(timeline).add(trace, number);
             }
@@ -217,7 +210,7 @@ impl Session {
     pub fn add_late_samples(&self, traces: &[(TraceSerial, u64)]) {
         let mut samples = lock(&self.samples);
         for (trace, number) in traces.iter().filter(|(_, number)| *number > 0) {
-            samples.entry(*trace).or_default().add(*number);
+            add(&mut samples, *trace, *number);
         }
         if let Some(timeline) = &self.timeline {
             lock(timeline).add_late(traces);
@@ -233,14 +226,9 @@ impl Session {
     /// Returns the section of CPU samples. With `clear`, the next section starts from zero samples.
     pub fn cpu_samples(&self, cutoff: f64, clear: bool) -> CpuSamples {
         let mut samples = lock(&self.samples);
-        let row = |(&trace, count): (&_, &Samples)| CpuSample {
-            trace,
-            samples: count.since_dump,
-            hits: count.all,
-        };
-        let rows: Vec<_> = samples.iter().map(row).collect();
+        let rows: Vec<_> = samples.values().copied().collect();
         if clear {
-            samples.values_mut().for_each(|count| count.since_dump = 0);
+            samples.values_mut().for_each(|row| row.samples = 0);
         }
         let total = rows.iter().map(|row| row.samples).sum();
         let interval = Some(self.options.interval);
@@ -359,7 +347,7 @@ impl Session {
 
     /// Restarts samples at zero. The number of hits is kept.
     pub fn clear_samples(&self) {
-        lock(&self.samples).values_mut().for_each(|count| count.since_dump = 0);
+        lock(&self.samples).values_mut().for_each(|row| row.samples = 0);
         self.clear_timeline();
     }
 

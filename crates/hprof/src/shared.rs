@@ -29,7 +29,7 @@ pub struct Shared {
     /// The heap; entered from GC_START to GC_FINISH.
     pub heap: RawMonitor<RefCell<Heap>>,
     /// The instructions to the sampler.
-    pub sampler: RawMonitor<Orders>,
+    pub sampler: RawMonitor<RefCell<Orders>>,
     /// The sampling of CPU time. Locked while the VM is called, but by nobody who holds another lock.
     pub cpu: Mutex<Cpu>,
     pub session: Mutex<Arc<Session>>,

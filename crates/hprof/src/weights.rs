@@ -114,44 +114,4 @@ mod tests {
             assert!(weight.bytes.abs_diff(bytes) <= 1, "{size}: {}", weight.bytes);
         }
     }
-
-    /// Samples a stream of objects as the VM does. Each size has its own share of the objects. Of `n` objects of a
-    /// size, `n p` are sampled on average, with the variance `n p (1 - p)`. The estimate divides by `p`, so its
-    /// standard deviation is `sqrt(n (1 - p) / p)`. The bounds are four times that, plus what rounding can add.
-    #[test]
-    fn estimates_of_a_sampled_stream_are_within_four_standard_deviations() {
-        let sizes = [(16, 1_000_000), (1 << 10, 200_000), (4096, 100_000), (20_000, 20_000)];
-        let interval = 4096;
-        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next_distance = || {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let uniform = ((random >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-            -uniform.ln() * f64::from(interval)
-        };
-        for (size, count) in sizes {
-            let (mut distance, mut sum, mut samples) = (next_distance(), Tally::default(), 0);
-            for _ in 0..count {
-                distance -= size as f64;
-                if distance < 0.0 {
-                    sum.add(weights(interval).of(size));
-                    samples += 1;
-                }
-                while distance < 0.0 {
-                    distance += next_distance();
-                }
-            }
-            let probability = -(-(size as f64) / f64::from(interval)).exp_m1();
-            let deviation = (count as f64 * (1.0 - probability) / probability).sqrt();
-            let rounding = f64::from(samples) * 0.5;
-            let objects = sum.parts as f64 / PARTS as f64;
-            let off = (objects - count as f64).abs();
-            let most = 4.0 * deviation + rounding / PARTS as f64;
-            assert!(off <= most, "{size}: {objects} objects, not {count}");
-            let off = (sum.bytes as f64 - (count * size) as f64).abs();
-            let most = 4.0 * deviation * size as f64 + rounding;
-            assert!(off <= most, "{size}: {} bytes", sum.bytes);
-        }
-    }
 }
