@@ -9,7 +9,7 @@ use jvmpi_formats::dump::{
     Buffer, Classes, HeapWriter, Id, Level, List, Monitors, Records, Shape, Type,
 };
 use jvmpi_formats::hprof::control::Command;
-use jvmpi_formats::hprof::options::Request;
+use jvmpi_formats::hprof::options::Options as HprofOptions;
 use jvmpi_formats::profile::{
     BinaryWriter, Error, File, Format, Profile, TextWriter, Version, Weight, stacks, write_jfr,
     write_stacks,
@@ -125,7 +125,7 @@ pub fn hprof_control(bytes: &[u8]) {
         assert_eq!(written, twice);
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
-        let _ = Request::parse(text, 1);
+        let _ = HprofOptions::parse(text, 1);
     }
 }
 

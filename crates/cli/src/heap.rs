@@ -44,7 +44,7 @@ pub struct Arguments {
 /// `jvmpi heap`.
 pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let path = &output::named(&arguments.output, "heap", ".hprof");
-    let format = Format::of_path(path).map_err(|error| error.to_string())?;
+    let format = Format::of_path(path)?;
     if format.is_of_stacks() {
         let path = path.display();
         return Err(format!("{path}: a heap dump has no stacks; use .hprof, .html or .txt").into());

@@ -103,7 +103,7 @@ pub fn format_of(path: &Path, named: Option<&str>) -> Result<Format, String> {
         None if path == Path::new(STANDARD_OUTPUT) => {
             Err("- selects no format: add --format, as in --format collapsed".into())
         }
-        None => Format::of_path(path).map_err(|error| error.to_string()),
+        None => Format::of_path(path),
     }
 }
 

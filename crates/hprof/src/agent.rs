@@ -20,7 +20,7 @@ use jvmpi::{
     Priority, RawMonitor, RawMonitorContended, ReferenceId, Stopped, ThreadId, ThreadLocal,
     ThreadStart, mode,
 };
-use jvmpi_formats::hprof::options::{HELP, Options, Request};
+use jvmpi_formats::hprof::options::{HELP, Options};
 use jvmpi_formats::profile::{self, Format, Monitor, TraceSerial};
 use std::cell::RefCell;
 use std::sync::atomic::AtomicU32;
@@ -139,10 +139,10 @@ fn help(jvmpi: &OnLoad) -> LoadError {
 /// Reads the options, opens the output that they name and enables the events that they need.
 fn start(jvmpi: &mut OnLoad, options: &str) -> Result<(Options, Output), LoadError> {
     let process = std::process::id();
-    let options = match Request::parse(options, process) {
-        Ok(Request::Run(options)) => options,
-        Ok(Request::Help) => return Err(help(jvmpi)),
-        Err(refusal) => return Err(refuse(jvmpi, &refusal.to_string())),
+    let options = match Options::parse(options, process) {
+        Ok(Some(options)) => options,
+        Ok(None) => return Err(help(jvmpi)),
+        Err(why) => return Err(refuse(jvmpi, &why)),
     };
     if let Some(other) = options.other_cpu {
         warning(&format_args!("cpu={other} is ignored: one kind of CPU time can be recorded"));

@@ -168,20 +168,13 @@ impl DerefMut for InUse<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jvmpi_formats::hprof::options::{Options, Request};
+    use jvmpi_formats::hprof::options::Options;
     use std::thread;
-
-    fn options() -> Options {
-        match Request::parse("cpu=times", 1).unwrap() {
-            Request::Run(options) => options,
-            Request::Help => panic!("help"),
-        }
-    }
 
     /// A thread uses its data continuously, while another one takes it as often as possible.
     #[test]
     fn data_is_taken_while_its_thread_does_not_use_it() {
-        let session = Arc::new(Session::new(options()));
+        let session = Arc::new(Session::new(Options::default()));
         let (slot, epoch, ends) = (Slot::default(), AtomicU32::new(1), AtomicBool::new(false));
         let mut taken = 0;
         thread::scope(|scope| {

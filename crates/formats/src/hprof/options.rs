@@ -57,6 +57,33 @@ pub struct Options {
 }
 
 impl Options {
+    /// Parses the string behind `hprof:`. `process` replaces `%p` in a file's name. Returns None if the user asks for
+    /// [`HELP`].
+    ///
+    /// # Errors
+    /// Returns why the first invalid option is refused: one line, in the words of JDK 8 where it has any.
+    pub fn parse(text: &str, process: u32) -> Result<Option<Self>, String> {
+        if text == "help" {
+            return Ok(None);
+        }
+        let refuse = |why: String| {
+            // Everybody can read the messages of a program.
+            let shown = text.split("secret=").next().unwrap_or_default();
+            let shown: String = shown.chars().flat_map(char::escape_debug).take(200).collect();
+            format!("hprof option error: {why} ({shown})")
+        };
+        let mut given = Given::default();
+        let mut rest = text;
+        while !rest.is_empty() {
+            // As in JDK 8, a name ends only at `=`, and a comma may end the string.
+            let (name, value);
+            (name, rest) = rest.split_once('=').unwrap_or((rest, ""));
+            (value, rest) = rest.split_once(',').unwrap_or((rest, ""));
+            given.take(name, value).map_err(refuse)?;
+        }
+        given.complete(process).map(Some).map_err(refuse)
+    }
+
     /// Returns true if threads are sampled from the start.
     pub fn samples(&self) -> bool {
         matches!(self.cpu, Some(Cpu::Samples | Cpu::Wall))
@@ -138,55 +165,6 @@ const CONTEXTS: u32 = 1_000_000;
 
 /// The text for a user who asks for help.
 pub const HELP: &str = include_str!("help.txt");
-
-/// Why the options are refused: one line, in the words of JDK 8 where it has any.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal(String);
-
-impl Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-/// The request in the options string: a run with options, or help.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Request {
-    /// Profile.
-    Run(Options),
-    /// Print [`HELP`] and end.
-    Help,
-}
-
-impl Request {
-    /// Parses the string. `process` replaces `%p` in a file's name.
-    ///
-    /// # Errors
-    /// Returns the first invalid option.
-    pub fn parse(text: &str, process: u32) -> Result<Self, Refusal> {
-        if text == "help" {
-            return Ok(Self::Help);
-        }
-        let refuse = |why: String| {
-            // Everybody can read the messages of a program.
-            let shown = text.split("secret=").next().unwrap_or_default();
-            let shown: String = shown.chars().flat_map(char::escape_debug).take(200).collect();
-            Refusal(format!("hprof option error: {why} ({shown})"))
-        };
-        let mut given = Given::default();
-        let mut rest = text;
-        while !rest.is_empty() {
-            // As in JDK 8, a name ends only at `=`, and a comma may end the string.
-            let (name, value);
-            (name, rest) = rest.split_once('=').unwrap_or((rest, ""));
-            (value, rest) = rest.split_once(',').unwrap_or((rest, ""));
-            given.take(name, value).map_err(refuse)?;
-        }
-        given.complete(process).map(Self::Run).map_err(refuse)
-    }
-}
 
 impl Default for Options {
     fn default() -> Self {
@@ -426,14 +404,11 @@ mod tests {
     use super::*;
 
     fn run(text: &str) -> Options {
-        match Request::parse(text, 77).unwrap() {
-            Request::Run(options) => options,
-            Request::Help => panic!("{text}: help"),
-        }
+        Options::parse(text, 77).unwrap().expect(text)
     }
 
     fn refusal(text: &str) -> String {
-        Request::parse(text, 77).unwrap_err().to_string()
+        Options::parse(text, 77).unwrap_err()
     }
 
     #[test]
@@ -455,18 +430,14 @@ mod tests {
             options,
             Options {
                 sites: true,
-                heap_dump: false,
                 cpu: Some(Cpu::Samples),
-                other_cpu: None,
                 monitor: true,
-                format: Format::Text,
                 output: Output::Net { host: "localhost".to_owned(), port: 65535 },
                 depth: 0,
                 alloc_depth: Some(7),
                 sample: NonZeroU32::new(3 << 10),
                 live: true,
                 contexts: 1,
-                over: None,
                 interval: Duration::from_millis(1),
                 cutoff: 0.0,
                 lines: false,
@@ -476,6 +447,7 @@ mod tests {
                 verbose: false,
                 duration: Some(Duration::from_millis(1500)),
                 hold: true,
+                ..Options::default()
             }
         );
         for (text, sites, dump) in
@@ -517,7 +489,7 @@ mod tests {
 
     #[test]
     fn help_is_the_whole_string() {
-        assert_eq!(Request::parse("help", 1), Ok(Request::Help));
+        assert_eq!(Options::parse("help", 1), Ok(None));
         let listed = |name: &str| HELP.contains(&format!("{name}="));
         for name in [
             "heap", "cpu", "monitor", "file", "format", "net", "depth", "interval", "cutoff",

@@ -29,7 +29,7 @@ pub use error::Error;
 pub use file::{Encoding, File, HeapReader};
 #[cfg(feature = "otlp")]
 pub use formats::{AttributeValue, otlp, otlp_rejected};
-pub use formats::{Family, Format, UnknownFormat, write_stacks};
+pub use formats::{Family, Format, write_stacks};
 pub use formats::{write_difference, write_family};
 pub use hidden::without_address;
 pub use increments::Increments;

@@ -14,7 +14,6 @@ mod symbols;
 
 use crate::profile::model::Profile;
 use crate::profile::weight::Weight;
-use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -67,10 +66,16 @@ impl Format {
     }
 
     /// Returns the format of a file of this name.
-    pub fn of_path(path: &Path) -> Result<Self, UnknownFormat> {
+    ///
+    /// # Errors
+    /// Returns a line with the ends of names that select a format.
+    pub fn of_path(path: &Path) -> Result<Self, String> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let found = Self::ALL.into_iter().find(|format| name.ends_with(format.extension()));
-        found.ok_or_else(|| UnknownFormat(path.display().to_string()))
+        found.ok_or_else(|| {
+            let endings = Self::ALL.map(Self::extension).join(" ");
+            format!("{}: the name selects no format; it must end in {endings}", path.display())
+        })
     }
 
     /// Returns true if files of this format have stacks alone. Except for [`Format::Jfr`], [`write_stacks`] writes them.
@@ -78,19 +83,6 @@ impl Format {
         matches!(self, Self::Collapsed | Self::Svg | Self::Pprof | Self::Speedscope | Self::Jfr)
     }
 }
-
-/// The error for a file name that selects no format.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UnknownFormat(String);
-
-impl Display for UnknownFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let endings = Format::ALL.map(Format::extension).join(" ");
-        write!(f, "{}: the name selects no format; it must end in {endings}", self.0)
-    }
-}
-
-impl std::error::Error for UnknownFormat {}
 
 /// Writes the stacks of a profile in one of the formats that [are made of them](Format::is_of_stacks).
 ///
