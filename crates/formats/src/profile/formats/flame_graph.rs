@@ -68,7 +68,7 @@ fn frames(tree: &NameTree) -> Vec<Frame<'_>> {
         let x = LEFT + start as f64 * scale;
         let name = if node == ROOT { "all" } else { tree.name_of(node) };
         frames.push(Frame { name, values, x, width, depth });
-        for child in children.of(node) {
+        for child in &children[node as usize] {
             open.push((*child, start, depth + 1));
             start = start.saturating_add(totals[*child as usize][1]);
         }

@@ -143,21 +143,16 @@ impl NameTree {
         totals
     }
 
-    /// Returns the callees of each node.
-    pub fn children(&self) -> Children {
-        let mut ranks: Vec<u32> = (0..self.names.len() as u32).collect();
-        ranks.sort_unstable_by_key(|name| self.names.get(NameId(*name)));
-        let mut rank_of = vec![0; ranks.len()];
-        (0..).zip(ranks).for_each(|(rank, name)| rank_of[name as usize] = rank);
-        let mut nodes: Vec<u32> = (1..self.nodes.len() as u32).collect();
-        nodes.sort_unstable_by_key(|node| {
-            let (parent, name) = self.key(*node);
-            (parent, rank_of[name as usize])
-        });
-        let mut begin = vec![0_usize; self.nodes.len() + 1];
-        nodes.iter().for_each(|node| begin[self.key(*node).0 as usize + 1] += 1);
-        (1..begin.len()).for_each(|place| begin[place] += begin[place - 1]);
-        Children { nodes, begin }
+    /// Returns the callees of each node, in the order of their names.
+    pub fn children(&self) -> Vec<Vec<u32>> {
+        let mut children = vec![Vec::new(); self.nodes.len()];
+        for node in 1..self.nodes.len() as u32 {
+            children[self.key(node).0 as usize].push(node);
+        }
+        for callees in &mut children {
+            callees.sort_unstable_by_key(|node| self.name_of(*node));
+        }
+        children
     }
 
     /// Passes the names of each stack that has a value, outermost first and separated by `;`, and its value:
@@ -166,7 +161,7 @@ impl NameTree {
         let children = self.children();
         let mut line = String::new();
         // Nodes and how long the names of their callers are.
-        let of = |node: u32| children.of(node).iter().rev();
+        let of = |node: u32| children[node as usize].iter().rev();
         let mut stack: Vec<_> = of(ROOT).map(|node| (*node, 0)).collect();
         while let Some((node, length)) = stack.pop() {
             line.truncate(length);
@@ -187,20 +182,6 @@ impl NameTree {
 fn add(sum: &mut Values, more: Values) {
     for (sum, more) in sum.iter_mut().zip(more) {
         *sum = sum.saturating_add(more);
-    }
-}
-
-/// The callees of nodes, in the order of their names.
-pub struct Children {
-    nodes: Vec<u32>,
-    /// The place of the first callee of each node.
-    begin: Vec<usize>,
-}
-
-impl Children {
-    /// Returns the callees of a node.
-    pub fn of(&self, node: u32) -> &[u32] {
-        &self.nodes[self.begin[node as usize]..self.begin[node as usize + 1]]
     }
 }
 

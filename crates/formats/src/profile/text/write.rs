@@ -6,15 +6,14 @@ use crate::profile::heap::{
 };
 use crate::profile::model::{
     Amount, CpuOld, CpuSamples, CpuTimes, FrameId, HeapDump, Line, MethodId, Monitor, MonitorDump,
-    MonitorTimes, NameId, ObjectId, Profile, Section, Sites, ThreadSerial, ThreadState, Time,
-    TraceSerial, Value, qualified,
+    MonitorTimes, ObjectId, Profile, Section, Sites, ThreadSerial, ThreadState, Time, TraceSerial,
+    Value, qualified,
 };
 use crate::profile::printable;
 use crate::profile::stream::DumpKind;
 use crate::profile::writer::{EachRecord, Writer, unsupported};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -82,7 +81,7 @@ impl<W: Write> TextWriter<W> {
 
     fn sites(&mut self, profile: &Profile, sites: &Sites) -> io::Result<()> {
         let order = if sites.by_allocation { "allocated bytes" } else { "live bytes" };
-        writeln!(self.out, "SITES BEGIN (ordered by {order}) {}", At(sites.at))?;
+        writeln!(self.out, "SITES BEGIN (ordered by {order}) {}", at(sites.at))?;
         for line in heading::SITES {
             writeln!(self.out, "{line}")?;
         }
@@ -100,14 +99,14 @@ impl<W: Write> TextWriter<W> {
                 site.allocated.bytes,
                 site.allocated.instances,
                 site.trace.0,
-                OneLine(&profile.site_type(site)),
+                printable(&profile.site_type(site)),
             )?;
         }
         writeln!(self.out, "SITES END")
     }
 
     fn cpu_samples(&mut self, profile: &Profile, samples: &CpuSamples) -> io::Result<()> {
-        writeln!(self.out, "CPU SAMPLES BEGIN (total = {}) {}", samples.total, At(samples.at))?;
+        writeln!(self.out, "CPU SAMPLES BEGIN (total = {}) {}", samples.total, at(samples.at))?;
         let rows = samples.rows.iter().map(|row| (row.samples as f64, row.hits, row.trace));
         self.cpu_rows(profile, samples.total as f64, rows)?;
         writeln!(self.out, "CPU SAMPLES END")
@@ -115,7 +114,7 @@ impl<W: Write> TextWriter<W> {
 
     fn cpu_times(&mut self, profile: &Profile, times: &CpuTimes) -> io::Result<()> {
         let total = times.total.as_millis();
-        writeln!(self.out, "CPU TIME (ms) BEGIN (total = {total}) {}", At(times.at))?;
+        writeln!(self.out, "CPU TIME (ms) BEGIN (total = {total}) {}", at(times.at))?;
         let rows = times.rows.iter().map(|row| (row.own.as_secs_f64(), row.calls, row.trace));
         self.cpu_rows(profile, times.total.as_secs_f64(), rows)?;
         writeln!(self.out, "CPU TIME (ms) END")
@@ -136,7 +135,7 @@ impl<W: Write> TextWriter<W> {
             match innermost.and_then(|id| profile.frame(id)) {
                 Some((_, method)) => {
                     let [class, name] =
-                        [method.class, method.name].map(|name| OneLine(profile.names.get(name)));
+                        [method.class, method.name].map(|name| printable(profile.names.get(name)));
                     writeln!(self.out, " {}", qualified(class, name))?;
                 }
                 None => writeln!(self.out, " <empty trace>")?,
@@ -159,8 +158,8 @@ impl<W: Write> TextWriter<W> {
     fn cpu_old(&mut self, profile: &Profile, old: &CpuOld) -> io::Result<()> {
         writeln!(self.out, "{}", heading::CPU_OLD)?;
         for call in &old.rows {
-            let callee = MethodName(profile, call.callee, "<unknown callee>");
-            let caller = MethodName(profile, call.caller, "<unknown caller>");
+            let callee = method_name(profile, call.callee, "<unknown callee>");
+            let caller = method_name(profile, call.caller, "<unknown caller>");
             writeln!(self.out, "{} {callee} {caller} {}", call.count, call.time.as_millis())?;
         }
         Ok(())
@@ -168,7 +167,7 @@ impl<W: Write> TextWriter<W> {
 
     fn monitor_times(&mut self, profile: &Profile, times: &MonitorTimes) -> io::Result<()> {
         let total = times.total.as_millis();
-        writeln!(self.out, "MONITOR TIME BEGIN (total = {total} ms) {}", At(times.at))?;
+        writeln!(self.out, "MONITOR TIME BEGIN (total = {total} ms) {}", at(times.at))?;
         if times.total > Duration::ZERO {
             writeln!(self.out, "{}", heading::MONITOR_TIME)?;
             let mut share = Share::of(times.total.as_secs_f64());
@@ -177,11 +176,11 @@ impl<W: Write> TextWriter<W> {
                 self.ranked(rank, shares, row.hits, row.trace)?;
                 match row.monitor {
                     Monitor::Java { object, class } => {
-                        let class = OneLine(profile.names.get(class));
+                        let class = printable(profile.names.get(class));
                         writeln!(self.out, " {class}({:x}) (Java)", object.0)?;
                     }
                     Monitor::Raw { id, name } => {
-                        let name = OneLine(profile.names.get(name));
+                        let name = printable(profile.names.get(name));
                         writeln!(self.out, " \"{name}\"({:x}) (Raw)", id.0)?;
                     }
                 }
@@ -209,11 +208,11 @@ impl<W: Write> TextWriter<W> {
         for status in &dump.monitors {
             match status.monitor {
                 Monitor::Java { object, class } => {
-                    let class = OneLine(profile.names.get(class));
+                    let class = printable(profile.names.get(class));
                     write!(self.out, "    MONITOR {class}({:x})", object.0)?;
                 }
                 Monitor::Raw { id, name } => {
-                    let name = OneLine(profile.names.get(name));
+                    let name = printable(profile.names.get(name));
                     write!(self.out, "    RAW MONITOR \"{name}\"({:#x})", id.0)?;
                 }
             }
@@ -221,7 +220,7 @@ impl<W: Write> TextWriter<W> {
                 Some(owner) => write!(
                     self.out,
                     "\n\towner: {}, entry count: {}",
-                    ThreadName(owner),
+                    thread_name(owner),
                     status.entry_count
                 )?,
                 None => write!(self.out, " unowned")?,
@@ -239,7 +238,7 @@ impl<W: Write> TextWriter<W> {
                 0 => write!(self.out, "\n\t{what}: ")?,
                 _ => write!(self.out, ", ")?,
             }
-            write!(self.out, "{}", ThreadName(*thread))?;
+            write!(self.out, "{}", thread_name(*thread))?;
         }
         Ok(())
     }
@@ -272,7 +271,7 @@ impl<W: Write> TextWriter<W> {
                 write!(self.out, "<native stack>, thread={}", thread.0)?;
             }
             RootKind::StickyClass { name } => {
-                write!(self.out, "<system class>, name={}", OneLine(&type_name(name)))?;
+                write!(self.out, "<system class>, name={}", printable(&type_name(name)))?;
             }
             RootKind::ThreadBlock(thread) => {
                 write!(self.out, "<thread block>, thread={}", thread.0)?;
@@ -287,7 +286,7 @@ impl<W: Write> TextWriter<W> {
 
     fn class(&mut self, class: &Class<'_>) -> io::Result<()> {
         let name = type_name(class.name);
-        let name = OneLine(&name);
+        let name = printable(&name);
         writeln!(self.out, "CLS {:x} (name={name}, trace={})", class.id.0, class.trace.0)?;
         for (what, object) in [
             ("super", class.superclass),
@@ -306,7 +305,7 @@ impl<W: Write> TextWriter<W> {
         }
         for field in class.statics {
             if let Some(object) = reference(field.value) {
-                writeln!(self.out, "\tstatic {}\t{:x}", OneLine(field.name), object.0)?;
+                writeln!(self.out, "\tstatic {}\t{:x}", printable(field.name), object.0)?;
             }
         }
         Ok(())
@@ -319,13 +318,13 @@ impl<W: Write> TextWriter<W> {
             instance.id.0,
             instance.size,
             instance.trace.0,
-            OneLine(instance.class_name),
+            printable(instance.class_name),
             instance.class.0
         )?;
         for field in instance.fields {
             if let Some(object) = reference(field.value) {
                 let tab = if field.name.len() < 8 { "\t" } else { "" };
-                writeln!(self.out, "\t{}\t{tab}{:x}", OneLine(field.name), object.0)?;
+                writeln!(self.out, "\t{}\t{tab}{:x}", printable(field.name), object.0)?;
             }
         }
         Ok(())
@@ -353,7 +352,7 @@ impl<W: Write> TextWriter<W> {
             array.size,
             array.trace.0,
             array.elements.length(),
-            OneLine(&array.type_name()),
+            printable(&array.type_name()),
             class.0
         )?;
         for (index, object) in array.elements.iter() {
@@ -382,7 +381,7 @@ impl<W: Write> Writer for TextWriter<W> {
             return Ok(());
         }
         let [name, group] =
-            [thread.name, thread.group].map(|name| OneLine(profile.names.get(name)));
+            [thread.name, thread.group].map(|name| printable(profile.names.get(name)));
         writeln!(
             self.out,
             "THREAD START (obj={:x}, id = {}, name=\"{name}\", group=\"{group}\")",
@@ -443,7 +442,7 @@ impl<W: Write> Writer for TextWriter<W> {
             }
         };
         let Amount { bytes, instances } = live;
-        writeln!(self.out, "HEAP DUMP BEGIN ({instances} objects, {bytes} bytes) {}", At(dump.at))?;
+        writeln!(self.out, "HEAP DUMP BEGIN ({instances} objects, {bytes} bytes) {}", at(dump.at))?;
         records(&mut |record| self.record(profile, record))?;
         let superclass = profile.class_of_name("java.lang.Object").unwrap_or_default();
         for (id, name) in self.arrays.values().cloned().collect::<Vec<_>>() {
@@ -471,7 +470,7 @@ impl<W: Write> Writer for TextWriter<W> {
 fn frame_line(profile: &Profile, id: FrameId) -> Box<str> {
     let Some((frame, method)) = profile.frame(id) else { return Box::default() };
     let [class, name, source] =
-        [method.class, method.name, method.source].map(|name| OneLine(profile.names.get(name)));
+        [method.class, method.name, method.source].map(|name| printable(profile.names.get(name)));
     let method = qualified(class, name);
     let line = match frame.line {
         Line::Number(line) => format!("\t{method}({source}:{line})\n"),
@@ -508,46 +507,23 @@ fn reference(value: Value) -> Option<ObjectId> {
     }
 }
 
-/// A name in which nothing ends the line, or does something to the terminal that shows it.
-struct OneLine<'a>(&'a str);
+/// Returns a method as `cpu=old` names it, or the text for one that is not known.
+fn method_name(profile: &Profile, id: Option<MethodId>, unknown: &str) -> String {
+    let Some(method) = id.and_then(|id| profile.methods.get(id)) else { return unknown.to_owned() };
+    let [class, name, signature] = [method.class, method.name, method.signature]
+        .map(|name| printable(profile.names.get(name)));
+    format!("{class}.{name}{signature}")
+}
 
-impl Display for OneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&printable(self.0))
+/// Returns a thread as a monitor dump names it.
+fn thread_name(thread: ThreadSerial) -> String {
+    match thread {
+        ThreadSerial(0) => "<unknown thread>".to_owned(),
+        ThreadSerial(serial) => format!("thread {serial}"),
     }
 }
 
-/// A method as `cpu=old` names it, or what stands for one that is not known.
-struct MethodName<'a>(&'a Profile, Option<MethodId>, &'static str);
-
-impl Display for MethodName<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(profile, id, unknown) = self;
-        let Some(method) = id.and_then(|id| profile.methods.get(id)) else {
-            return f.write_str(unknown);
-        };
-        let name = |id: NameId| OneLine(profile.names.get(id));
-        write!(f, "{}.{}{}", name(method.class), name(method.name), name(method.signature))
-    }
-}
-
-/// A thread in a monitor dump.
-struct ThreadName(ThreadSerial);
-
-impl Display for ThreadName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            ThreadSerial(0) => f.write_str("<unknown thread>"),
-            ThreadSerial(serial) => write!(f, "thread {serial}"),
-        }
-    }
-}
-
-/// The time when a section was written.
-struct At(Option<Time>);
-
-impl Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.unwrap_or_default().to_text())
-    }
+/// Returns the time when a section was written.
+fn at(time: Option<Time>) -> String {
+    time.unwrap_or_default().to_text()
 }
