@@ -4,10 +4,10 @@ use jvmpi_formats::profile::heap::{Class, Record, Root, RootKind, type_name};
 use jvmpi_formats::profile::{Error, File, HeapDump, ObjectId, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::graph::{Builder, Graph, Kind, Label, TooLarge};
+use super::graph::{Builder, Graph, Kind, Label};
 
 /// Returns the graph of a file's heap dump. If reading fails, the graph has the records up to there.
-pub fn read(file: &File, dump: &HeapDump) -> Result<(Graph, Option<Error>), TooLarge> {
+pub fn read(file: &File, dump: &HeapDump) -> Result<(Graph, Option<Error>), String> {
     let mut collector = Collector::default();
     let read = file.heap(dump).records(|record| {
         collector.record(record);
@@ -91,7 +91,7 @@ impl Collector {
     }
 
     /// Returns the graph, in which weak and phantom references keep nothing alive.
-    pub fn finish(mut self) -> Result<Graph, TooLarge> {
+    pub fn finish(mut self) -> Result<Graph, String> {
         let referent = self.builder.label("referent");
         let weak = self.weak_kinds();
         self.builder.finish(|kind, label| label == referent && weak.contains(&kind))

@@ -1,9 +1,7 @@
 //! The objects of a heap dump and their references, in a few arrays.
 
-use std::fmt;
-
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use jvmpi_formats::profile::{NameId, Names};
+use rustc_hash::FxHashMap;
 
 /// The kind of an object: the index of its class or array type in [`Graph::kind_name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,73 +49,48 @@ pub struct Root {
     pub thread: u32,
 }
 
-/// The error that the objects are too many for 32-bit numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLarge;
-
-impl fmt::Display for TooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the heap dump has more than 4 thousand million objects")
-    }
-}
-
-impl std::error::Error for TooLarge {}
-
-/// Names, each once. Their numbers are their places.
-type Names = IndexSet<String, FxBuildHasher>;
-
-fn number(names: &mut Names, name: &str) -> u32 {
-    names.get_index_of(name).unwrap_or_else(|| names.insert_full(name.to_owned()).0) as u32
-}
-
 /// Builds a graph from a heap dump, object by object.
 #[derive(Debug, Default)]
 pub struct Builder {
-    ids: Vec<u64>,
-    kinds: Vec<Kind>,
-    sizes: Vec<u64>,
-    /// The start of each object's references.
-    first: Vec<usize>,
+    /// The graph, as yet without roots and without the targets of references.
+    graph: Graph,
+    /// The IDs of the targets.
     references: Vec<u64>,
-    labels: Vec<Label>,
+    /// The ID of each root's object, the reason and the thread.
     roots: Vec<(u64, &'static str, u32)>,
-    /// Object -> its name, for objects that have one.
-    names: FxHashMap<u32, String>,
-    kind_names: Names,
-    label_names: Names,
 }
 
 impl Builder {
     /// Returns the number of a class or array type.
     pub fn kind(&mut self, name: &str) -> Kind {
-        Kind(number(&mut self.kind_names, name))
+        Kind(self.graph.kind_names.intern(name).0)
     }
 
     /// Returns the label of a field.
     pub fn label(&mut self, field: &str) -> Label {
-        Label(number(&mut self.label_names, field))
+        Label(self.graph.label_names.intern(field).0)
     }
 
     /// Adds an object, to which the following references belong.
     pub fn object(&mut self, id: u64, kind: Kind, size: u64) {
-        self.ids.push(id);
-        self.kinds.push(kind);
-        self.sizes.push(size);
-        self.first.push(self.references.len());
+        self.graph.ids.push(id);
+        self.graph.kinds.push(kind);
+        self.graph.sizes.push(size);
+        self.graph.first.push(self.references.len());
     }
 
     /// Adds a reference of the last object. NULL is ignored.
     pub fn reference(&mut self, label: Label, to: u64) {
         if to != 0 {
             self.references.push(to);
-            self.labels.push(label);
+            self.graph.labels.push(label);
         }
     }
 
     /// Names the last object. The name of a Class object is that of its class.
     pub fn name(&mut self, name: &str) {
-        if let Some(last) = self.ids.len().checked_sub(1) {
-            self.names.insert(last as u32, name.to_owned());
+        if let Some(last) = self.graph.len().checked_sub(1) {
+            self.graph.names.insert(last as u32, name.to_owned());
         }
     }
 
@@ -128,73 +101,64 @@ impl Builder {
 
     /// Returns the graph, without the references that `weak` selects and without those to objects missing
     /// in the dump. If several objects have the same ID, references lead to the first.
-    pub fn finish(mut self, weak: impl Fn(Kind, Label) -> bool) -> Result<Graph, TooLarge> {
-        if u32::try_from(self.ids.len()).is_err() {
-            return Err(TooLarge);
+    ///
+    /// # Errors
+    /// Returns a line if the objects are too many for 32-bit numbers.
+    pub fn finish(self, weak: impl Fn(Kind, Label) -> bool) -> Result<Graph, String> {
+        let Self { mut graph, references, roots } = self;
+        if u32::try_from(graph.len()).is_err() {
+            return Err("the heap dump has more than 4 thousand million objects".into());
         }
         let mut numbers = FxHashMap::default();
-        numbers.reserve(self.ids.len());
-        for (number, &id) in self.ids.iter().enumerate() {
+        numbers.reserve(graph.len());
+        for (number, &id) in graph.ids.iter().enumerate() {
             numbers.entry(id).or_insert(number as u32);
         }
 
-        let mut to = Vec::with_capacity(self.references.len());
-        let mut missing = 0;
-        let mut kept = 0;
-        for object in 0..self.ids.len() {
-            let begin = self.first[object];
-            let end = self.first.get(object + 1).copied().unwrap_or(self.references.len());
-            self.first[object] = kept;
-            for reference in begin..end {
-                let label = self.labels[reference];
-                if weak(self.kinds[object], label) {
+        graph.to.reserve(references.len());
+        for object in 0..graph.len() {
+            let begin = graph.first[object];
+            let end = graph.first.get(object + 1).copied().unwrap_or(references.len());
+            graph.first[object] = graph.to.len();
+            for (place, to) in (begin..end).zip(&references[begin..end]) {
+                let label = graph.labels[place];
+                if weak(graph.kinds[object], label) {
                     continue;
                 }
-                match numbers.get(&self.references[reference]) {
+                match numbers.get(to) {
                     Some(&target) => {
-                        to.push(target);
-                        self.labels[kept] = label;
-                        kept += 1;
+                        graph.labels[graph.to.len()] = label;
+                        graph.to.push(target);
                     }
-                    None => missing += 1,
+                    None => graph.missing += 1,
                 }
             }
         }
-        self.first.push(kept);
-        self.labels.truncate(kept);
+        graph.first.push(graph.to.len());
+        graph.labels.truncate(graph.to.len());
 
-        let roots = self
-            .roots
+        let roots = roots
             .into_iter()
             .filter_map(|(id, reason, thread)| Some((*numbers.get(&id)?, reason, thread)))
             .map(|(object, reason, thread)| Root { object, reason, thread });
-        Ok(Graph {
-            roots: roots.collect(),
-            ids: self.ids,
-            kinds: self.kinds,
-            sizes: self.sizes,
-            first: self.first,
-            to,
-            labels: self.labels,
-            missing,
-            names: self.names,
-            kind_names: self.kind_names,
-            label_names: self.label_names,
-        })
+        graph.roots = roots.collect();
+        Ok(graph)
     }
 }
 
 /// The objects of a dump and the references between them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Graph {
     ids: Vec<u64>,
     kinds: Vec<Kind>,
     sizes: Vec<u64>,
+    /// The start of each object's references.
     first: Vec<usize>,
     to: Vec<u32>,
     labels: Vec<Label>,
     roots: Vec<Root>,
     missing: usize,
+    /// Object -> its name, for objects that have one.
     names: FxHashMap<u32, String>,
     kind_names: Names,
     label_names: Names,
@@ -233,7 +197,7 @@ impl Graph {
 
     /// Returns the name of a class or array type.
     pub fn kind_name(&self, kind: Kind) -> &str {
-        &self.kind_names[kind.index()]
+        self.kind_names.get(NameId(kind.0))
     }
 
     /// Returns the name of an object, if it has one.
@@ -245,7 +209,7 @@ impl Graph {
     pub fn label_name(&self, label: Label) -> String {
         match label.index() {
             Some(index) => format!("[{index}]"),
-            None => self.label_names[label.0 as usize].clone(),
+            None => self.label_names.get(NameId(label.0)).to_owned(),
         }
     }
 

@@ -12,6 +12,5 @@ mod paths;
 
 pub use analysis::{Analysis, Class, Referrer, Retained, referrers};
 pub use collector::{Collector, Slot, or_unknown, read, references};
-pub use dominators::Dominators;
-pub use graph::{Builder, Graph, Kind, Label, Root, TooLarge};
+pub use graph::{Builder, Graph, Kind, Label, Root};
 pub use paths::{Path, Paths, Step};
