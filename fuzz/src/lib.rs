@@ -6,7 +6,7 @@
 
 use jvmpi_classfile::ClassFile;
 use jvmpi_formats::dump::{
-    Buffer, Classes, HeapWriter, Id, Level, List, Monitors, Records, Shape, Type,
+    Buffer, Classes, HeapWriter, Id, Level, Shape, Type, read_list, read_monitors, read_records,
 };
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::hprof::options::Options as HprofOptions;
@@ -77,13 +77,13 @@ impl Classes for AllClasses {
 pub fn dump(bytes: &[u8]) {
     for level in [Level::References, Level::Values] {
         let mut writer = HeapWriter::new(Buffer::new().unwrap(), level);
-        for record in Records::new(bytes, level, &AllClasses).map_while(Result::ok) {
+        for record in read_records(bytes, level, &AllClasses).map_while(Result::ok) {
             writer.record(&record).unwrap();
         }
         assert!(writer.finish().len() <= bytes.len());
     }
-    let _ = List::new(bytes).count();
-    let _ = Monitors::new(bytes).count();
+    let _ = read_list(bytes).count();
+    let _ = read_monitors(bytes).count();
 }
 
 /// Returns the number of records in the heap dumps of a file, up to the first that cannot be read.

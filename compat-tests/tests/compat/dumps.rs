@@ -5,7 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use jvmpi_formats::dump::{
-    Class, Classes, Id, Kind, Level, Monitor, Monitors, Record, Records, Root, Shape, Type, Value,
+    Class, Classes, Id, Kind, Level, Monitor, Record, Root, Shape, Type, Value, read_monitors,
+    read_records,
 };
 
 use crate::prelude::*;
@@ -101,7 +102,7 @@ impl Files {
             monitor.waiting_to_be_notified.sort_unstable();
             monitor
         };
-        let monitors = Monitors::new(&dump).map(|monitor| monitor.map(sorted));
+        let monitors = read_monitors(&dump).map(|monitor| monitor.map(sorted));
         monitors.collect::<Result<_, _>>().map_err(|e| format!("{name}: {e}"))
     }
 }
@@ -117,7 +118,7 @@ impl<'a> Heap<'a> {
     /// Reads a dump, in which no object may come twice.
     fn read(files: &'a Files, dump: &'a [u8]) -> Result<Self, String> {
         let mut heap = Self { files, objects: HashMap::new(), roots: Vec::new() };
-        for record in Records::new(dump, Level::Values, files) {
+        for record in read_records(dump, Level::Values, files) {
             let record = record.map_err(|e| e.to_string())?;
             let id = match &record {
                 Record::Root(root) => {
@@ -450,7 +451,7 @@ fn whole(files: &Files, outcome: &Outcome, point: &str) -> Result<(), String> {
     heap.resolves().map_err(|why| format!("{point}: {why}"))?;
     ensure!(heap.objects.len() > 3000, "{point}: only {} objects", heap.objects.len());
     let object = files.bytes(&format!("object-{point}"))?;
-    ensure!(Records::new(&object, Level::Values, files).count() == 1, "{point}: no object dump");
+    ensure!(read_records(&object, Level::Values, files).count() == 1, "{point}: no object dump");
     files.monitors(&format!("monitors-{point}")).map(drop)
 }
 

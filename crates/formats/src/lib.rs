@@ -1,13 +1,13 @@
 //! The formats that profilers write and read. This crate does not depend on a running JVM.
 //!
 //! ```
-//! use jvmpi_formats::dump::{Buffer, HeapWriter, Level, List, Listed, Type};
+//! use jvmpi_formats::dump::{Buffer, HeapWriter, Level, Listed, Type, read_list};
 //!
 //! let array = Listed { elements: Some(Type::Int), id: 0x10 };
 //! let mut writer = HeapWriter::new(Buffer::new().expect("address space"), Level::Objects);
 //! writer.listed(array).expect("memory");
 //! let bytes = writer.finish();
-//! assert_eq!(List::new(&bytes).collect::<Result<Vec<_>, _>>(), Ok(vec![array]));
+//! assert_eq!(read_list(&bytes).collect::<Result<Vec<_>, _>>(), Ok(vec![array]));
 //! ```
 //!
 //! [`dump`] has the dumps that JVMPI passes to agents. `profile` has the model of a profile and the formats of its

@@ -62,25 +62,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Reads the record at `position` and advances. Returns `None` at the end and after the first malformed record.
-pub fn next<'a, R>(
+/// Reads records one after the other. A malformed one is the last.
+pub fn records<'a, R>(
     all: &'a [u8],
-    position: &mut usize,
-    read: impl FnOnce(&mut Cursor<'a>) -> Result<R, Reason>,
-) -> Option<Result<R, Malformed>> {
-    let begin = *position;
-    if begin >= all.len() {
-        return None;
-    }
-    let mut cursor = Cursor(&all[begin..]);
-    match read(&mut cursor) {
-        Ok(record) => {
-            *position = all.len() - cursor.0.len();
-            Some(Ok(record))
+    mut read: impl FnMut(&mut Cursor<'a>) -> Result<R, Reason>,
+) -> impl Iterator<Item = Result<R, Malformed>> {
+    let mut rest = Cursor(all);
+    std::iter::from_fn(move || {
+        if rest.0.is_empty() {
+            return None;
         }
-        Err(reason) => {
-            *position = all.len();
-            Some(Err(Malformed { position: begin, reason }))
+        let position = all.len() - rest.0.len();
+        let record = read(&mut rest);
+        if record.is_err() {
+            rest = Cursor(&[]);
         }
-    }
+        Some(record.map_err(|reason| Malformed { position, reason }))
+    })
 }

@@ -15,10 +15,10 @@ mod value;
 
 pub use buffer::{Buffer, Full};
 pub use cursor::Malformed;
-pub use heap::read::{Classes, List, Records, Shape};
+pub use heap::read::{Classes, Shape, read_list, read_records};
 pub use heap::write::{HeapWriter, Level, Place};
 pub use heap::{Class, Constant, Frame, Ids, Listed, Record, Root};
-pub use monitor::{Kind, Monitor, Monitors, write_monitor};
+pub use monitor::{Kind, Monitor, read_monitors, write_monitor};
 pub use state::{Line, ThreadState};
 pub use value::{Type, Value};
 

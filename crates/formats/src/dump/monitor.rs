@@ -66,25 +66,9 @@ pub fn write_monitor(buffer: &mut Buffer, monitor: &Monitor) -> Result<(), Full>
     Ok(())
 }
 
-/// An iterator over the monitors in a dump.
-pub struct Monitors<'a> {
-    all: &'a [u8],
-    position: usize,
-}
-
-impl<'a> Monitors<'a> {
-    /// Creates an iterator over the monitors in `dump`.
-    pub fn new(dump: &'a [u8]) -> Self {
-        Self { all: dump, position: 0 }
-    }
-}
-
-impl Iterator for Monitors<'_> {
-    type Item = Result<Monitor, Malformed>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        cursor::next(self.all, &mut self.position, monitor)
-    }
+/// Returns the monitors in `dump`.
+pub fn read_monitors(dump: &[u8]) -> impl Iterator<Item = Result<Monitor, Malformed>> {
+    cursor::records(dump, monitor)
 }
 
 fn monitor(cursor: &mut Cursor<'_>) -> Result<Monitor, Reason> {

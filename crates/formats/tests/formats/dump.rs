@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use jvmpi_formats::dump::{
-    Buffer, Class, Classes, Constant, Frame, HeapWriter, ID, Id, Ids, Kind, Level, List, Listed,
-    Monitor, Monitors, Record, Records, Root, Shape, Type, Value, write_monitor,
+    Buffer, Class, Classes, Constant, Frame, HeapWriter, ID, Id, Ids, Kind, Level, Listed, Monitor,
+    Record, Root, Shape, Type, Value, read_list, read_monitors, read_records, write_monitor,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -145,7 +145,7 @@ proptest! {
         }
         let written = writer.finish();
         let read: Vec<_> =
-            Records::new(&written, level, &known).collect::<Result<_, _>>().unwrap();
+            read_records(&written, level, &known).collect::<Result<_, _>>().unwrap();
         let expected: Vec<_> = records.into_iter().map(|(record, _)| record).collect();
         assert_eq!(read, expected);
     }
@@ -165,14 +165,14 @@ proptest! {
             objects.into_iter().map(|(elements, id)| Listed { elements, id }).collect();
         objects.iter().for_each(|object| writer.listed(*object).unwrap());
         let written = writer.finish();
-        assert_eq!(List::new(&written).collect::<Result<Vec<_>, _>>().unwrap(), objects);
+        assert_eq!(read_list(&written).collect::<Result<Vec<_>, _>>().unwrap(), objects);
     }
 
     #[test]
     fn monitors_are_read_as_written(monitors in vec(monitor(), 0..10)) {
         let mut buffer = Buffer::new().unwrap();
         monitors.iter().for_each(|monitor| write_monitor(&mut buffer, monitor).unwrap());
-        assert_eq!(Monitors::new(&buffer).collect::<Result<Vec<_>, _>>().unwrap(), monitors);
+        assert_eq!(read_monitors(&buffer).collect::<Result<Vec<_>, _>>().unwrap(), monitors);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::call_trace::{CallTrace, slice, traces};
 use crate::{ModifiedUtf8, ThreadStatus};
-use jvmpi_formats::dump::{self, Classes, Kind, Level, List, Malformed, Monitors, Records};
+use jvmpi_formats::dump::{self, Classes, Kind, Level, Listed, Malformed, Record};
 use jvmpi_sys::{JVMPI_Event_heap_dump, JVMPI_Event_monitor_dump, JVMPI_Event_object_dump};
 use std::ffi::c_char;
 use std::{fmt, ptr};
@@ -43,17 +43,20 @@ impl<'e> HeapDump<'e> {
     }
 
     /// Returns the objects in a dump of level 0.
-    pub fn objects(&self) -> List<'e> {
-        List::new(self.bytes())
+    pub fn objects(&self) -> impl Iterator<Item = Result<Listed, Malformed>> + use<'e> {
+        dump::read_list(self.bytes())
     }
 
     /// Returns the records in a dump of level 1 or 2. Decoding them needs the layout of the classes from their
     /// CLASS_LOAD events.
-    pub fn records<'a, C: Classes>(&self, classes: &'a C) -> Records<'a, C>
+    pub fn records<'a, C: Classes>(
+        &self,
+        classes: &'a C,
+    ) -> impl Iterator<Item = Result<Record<'a>, Malformed>> + use<'a, 'e, C>
     where
         'e: 'a,
     {
-        Records::new(self.bytes(), self.level(), classes)
+        dump::read_records(self.bytes(), self.level(), classes)
     }
 
     /// Returns the stack traces that root records refer to; none at level 0.
@@ -87,11 +90,14 @@ impl<'e> ObjectDump<'e> {
     }
 
     /// Returns the record. Decoding it needs the layout of the classes from their CLASS_LOAD events.
-    pub fn records<'a, C: Classes>(&self, classes: &'a C) -> Records<'a, C>
+    pub fn records<'a, C: Classes>(
+        &self,
+        classes: &'a C,
+    ) -> impl Iterator<Item = Result<Record<'a>, Malformed>> + use<'a, 'e, C>
     where
         'e: 'a,
     {
-        Records::new(self.0, Level::Values, classes)
+        dump::read_records(self.0, Level::Values, classes)
     }
 }
 
@@ -115,7 +121,7 @@ impl<'e> MonitorDump<'e> {
         &self,
     ) -> impl Iterator<Item = Result<(dump::Monitor, Option<ModifiedUtf8<'e>>), Malformed>> + use<'e>
     {
-        Monitors::new(self.bytes()).map(|monitor| {
+        dump::read_monitors(self.bytes()).map(|monitor| {
             let monitor = monitor?;
             let name = match monitor.kind {
                 Kind::Java { .. } => None,

@@ -2,7 +2,7 @@
 
 use crate::trace::events;
 use crate::trace::file::{self, Header};
-use jvmpi_formats::dump::{Kind, Monitors};
+use jvmpi_formats::dump::{Kind, read_monitors};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event, JVMPI_REQUESTED_EVENT};
 use std::ffi::CStr;
 use std::hint::black_box;
@@ -56,7 +56,7 @@ pub unsafe fn read_event(event: &JVMPI_Event) {
                 0 => &[],
                 count => slice::from_raw_parts(begin, count),
             };
-            for monitor in Monitors::new(dump).map_while(Result::ok) {
+            for monitor in read_monitors(dump).map_while(Result::ok) {
                 if let Kind::Raw { name, .. } = monitor.kind {
                     let name = CStr::from_ptr(ptr::with_exposed_provenance(name));
                     _ = black_box(name.to_bytes().len());

@@ -20,55 +20,24 @@ pub trait Classes {
     fn shape(&self, class: Id) -> Option<Shape<'_>>;
 }
 
-/// An iterator over the objects in a dump of level 0.
-pub struct List<'a> {
-    all: &'a [u8],
-    position: usize,
+/// Returns the objects in a dump of level 0.
+pub fn read_list(dump: &[u8]) -> impl Iterator<Item = Result<Listed, Malformed>> {
+    cursor::records(dump, |cursor| {
+        let elements = match cursor.u1()? {
+            0 => None,
+            code => Some(of_type(code)?),
+        };
+        Ok(Listed { elements, id: cursor.id()? })
+    })
 }
 
-impl<'a> List<'a> {
-    /// Creates an iterator over the objects in `dump`.
-    pub fn new(dump: &'a [u8]) -> Self {
-        Self { all: dump, position: 0 }
-    }
-}
-
-impl Iterator for List<'_> {
-    type Item = Result<Listed, Malformed>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        cursor::next(self.all, &mut self.position, |cursor| {
-            let elements = match cursor.u1()? {
-                0 => None,
-                code => Some(of_type(code)?),
-            };
-            Ok(Listed { elements, id: cursor.id()? })
-        })
-    }
-}
-
-/// An iterator over the records in a dump of level 1 or 2, or over the single record in an object dump.
-pub struct Records<'a, C> {
-    all: &'a [u8],
-    position: usize,
+/// Returns the records in a dump of level 1 or 2, or the single record in an object dump.
+pub fn read_records<'a>(
+    dump: &'a [u8],
     level: Level,
-    classes: &'a C,
-}
-
-impl<'a, C: Classes> Records<'a, C> {
-    /// Creates an iterator over the records in `dump`.
-    pub fn new(dump: &'a [u8], level: Level, classes: &'a C) -> Self {
-        Self { all: dump, position: 0, level, classes }
-    }
-}
-
-impl<'a, C: Classes> Iterator for Records<'a, C> {
-    type Item = Result<Record<'a>, Malformed>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (level, classes) = (self.level, self.classes);
-        cursor::next(self.all, &mut self.position, |cursor| record(cursor, level, classes))
-    }
+    classes: &'a impl Classes,
+) -> impl Iterator<Item = Result<Record<'a>, Malformed>> {
+    cursor::records(dump, move |cursor| record(cursor, level, classes))
 }
 
 fn of_type(code: u8) -> Result<Type, Reason> {

@@ -7,7 +7,8 @@ use crate::trace::fields::{Fields, Word};
 use crate::trace::read::Event;
 use jni_sys::jint;
 use jvmpi_formats::dump::{
-    Buffer, Frame, HeapWriter, Id, Kind, Level, Monitors, Record, Records, Root, write_monitor,
+    Buffer, Frame, HeapWriter, Id, Kind, Level, Record, Root, read_monitors, read_records,
+    write_monitor,
 };
 use jvmpi_sys::*;
 use std::ffi::{c_char, c_uint, c_void};
@@ -115,7 +116,7 @@ fn heap_dump(
     let env = |recorded| env(replay, recorded);
     let frame = |frame: Frame| Frame { thread: env(frame.thread), ..frame };
     let mut problem = None;
-    for record in Records::new(bytes, level, known) {
+    for record in read_records(bytes, level, known) {
         let record = match record {
             Ok(Record::Root(root)) => Record::Root(match root {
                 Root::JniLocal(object, at) => Root::JniLocal(object, frame(at)),
@@ -150,7 +151,7 @@ fn heap_dump(
 pub fn monitor_dump(replay: &'static Replay, bytes: &[u8]) -> Box<[u8]> {
     let Ok(mut written) = Buffer::new() else { return Box::default() };
     let env = |recorded| env(replay, recorded);
-    for monitor in Monitors::new(bytes) {
+    for monitor in read_monitors(bytes) {
         let Ok(mut monitor) = monitor else {
             replay.note("monitor dump that makes no sense from some place on");
             break;
