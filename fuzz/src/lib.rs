@@ -211,7 +211,7 @@ pub fn page(bytes: &[u8]) {
     };
     let file = File::from_bytes([head, rest].concat()).unwrap();
     // Heaps that are too large are refused.
-    let _ = jvmpi_report::write_files(&[("<x>", &file)], &mut io::sink());
+    let _ = jvmpi_report::write_files(&[("<x>", &file, None)], None, &mut io::sink());
     for format in [Format::Collapsed, Format::Svg, Format::Pprof, Format::Speedscope] {
         let mut out = Vec::new();
         write_stacks(file.profile(), format, None, &mut out).unwrap();
@@ -240,7 +240,7 @@ pub fn stream(bytes: &[u8]) {
         if let Some((file, _)) = told.into_file(None) {
             text = TextWriter::new(Vec::new(), file.profile()).unwrap();
             file.write(&mut text).unwrap();
-            let _ = jvmpi_report::write_files(&[("<x>", &file)], &mut io::sink());
+            let _ = jvmpi_report::write_files(&[("<x>", &file, None)], None, &mut io::sink());
         }
         (is_read, notes, text.into_inner())
     };

@@ -61,12 +61,7 @@ impl Output {
             }
             Format::Html => {
                 let mut out = out;
-                match recording {
-                    Some(recording) => {
-                        jvmpi_report::write_recorded(name, file, heap, recording, &mut out)?;
-                    }
-                    None => jvmpi_report::write_files(&[(name, file)], &mut out)?,
-                }
+                jvmpi_report::write_files(&[(name, file, recording)], heap, &mut out)?;
                 LeftOut::default()
             }
         };

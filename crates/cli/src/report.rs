@@ -36,7 +36,7 @@ pub fn report(Arguments { files, output, open }: &Arguments) -> Result<ExitCode,
     let all = all.collect::<Result<Vec<_>, String>>()?;
     let named = all.iter().map(|(name, (file, recording))| (&**name, file, recording.as_ref()));
     let named: Vec<_> = named.collect();
-    page.finish(|mut out| jvmpi_report::write_opened(&named, &mut out))?;
+    page.finish(|mut out| jvmpi_report::write_files(&named, None, &mut out))?;
     let mut status = ExitCode::SUCCESS;
     for (path, (_, (file, _))) in files.iter().zip(&all) {
         if let Some(problem) = file.problem() {

@@ -7,7 +7,7 @@
 //! let text = "JAVA PROFILE 1.0.1, created Wed Oct  4 13:13:42 2006\n\n\n--------\n\n";
 //! let file = File::from_bytes(text.into())?;
 //! let mut page = Vec::new();
-//! jvmpi_report::write_files(&[("java.hprof.txt", &file)], &mut page)?;
+//! jvmpi_report::write_files(&[("java.hprof.txt", &file, None)], None, &mut page)?;
 //! assert!(page.starts_with(b"<!doctype html>"));
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -43,33 +43,9 @@ pub fn read(page: &[u8]) -> Option<Result<(Profile, Option<Recording>), String>>
     page::data(page).map(data::read)
 }
 
-/// Writes the page of files under the given names, with the objects of the last heap dump of each. Unreadable
-/// data is left out, and the page mentions it.
-pub fn write_files(files: &[(&str, &File)], out: &mut impl Write) -> io::Result<()> {
-    let files: Vec<_> = files.iter().map(|&(name, file)| (name, file, None)).collect();
-    write_opened(&files, out)
-}
-
-/// Writes the page of files and their recordings, which the pages had that they were read from.
-pub fn write_opened(
-    files: &[(&str, &File, Option<&Recording>)],
-    out: &mut impl Write,
-) -> io::Result<()> {
-    write_all(files, None, out)
-}
-
-/// Writes the page of a file that was just recorded, with the objects of another file if there is one.
-pub fn write_recorded(
-    name: &str,
-    file: &File,
-    heap: Option<&File>,
-    recording: &Recording,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    write_all(&[(name, file, Some(recording))], heap, out)
-}
-
-fn write_all(
+/// Writes the page of files under the given names, with their recordings if these are known, and with the objects of the
+/// last heap dump of each, or of `heap`. Unreadable data is left out, and the page mentions it.
+pub fn write_files(
     files: &[(&str, &File, Option<&Recording>)],
     heap: Option<&File>,
     out: &mut impl Write,

@@ -45,7 +45,7 @@ pub fn open(browser: &mut Browser, inputs: &[Input<'_>]) {
 pub fn open_file(browser: &mut Browser, content: &str) {
     let file = File::from_bytes(content.into()).expect("a file of HPROF");
     let mut page = Vec::new();
-    jvmpi_report::write_files(&[("java.hprof.txt", &file)], &mut page)
+    jvmpi_report::write_files(&[("java.hprof.txt", &file, None)], None, &mut page)
         .expect("memory takes a page");
     open_page(browser, &page);
 }
