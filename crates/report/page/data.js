@@ -135,25 +135,15 @@ function lineName(frame) {
   return line > 0 ? `${source || 'line'}:${line}` : source || 'unknown line';
 }
 
-// `HashMap.put`, with the package before it in a quieter tone.
+// A name with the package before it in a quieter tone, and its last part in bold.
+const nameLabel = (className, between, last) =>
+  h('span', { class: 'name' }, h('span', { class: 'package' }, packageOf(className)), between, h('b', {}, last));
+
+const classLabel = (name) => nameLabel(name, null, simple(name));
+
 function methodLabel(method) {
   const name = methodClass(method);
-  return h(
-    'span',
-    { class: 'name' },
-    h('span', { class: 'package' }, packageOf(name)),
-    name && `${simple(name)}.`,
-    h('b', {}, strings[methods.name[method]]),
-  );
-}
-
-function classLabel(name) {
-  return h(
-    'span',
-    { class: 'name' },
-    h('span', { class: 'package' }, packageOf(name)),
-    h('b', {}, simple(name)),
-  );
+  return nameLabel(name, name && `${simple(name)}.`, strings[methods.name[method]]);
 }
 
 function threadName(thread) {

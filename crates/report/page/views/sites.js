@@ -5,21 +5,15 @@ function sitesView(page) {
   const [liveBytes, liveObjects, bytes, objects] = sites.measures;
   const byClass = page.query.g === 'class';
   const only = known(page.query.c, sites.object);
-  let rows = [...sites.node.keys()]
-    .filter((row) => only == null || sites.object[row] === only)
-    .map((row) => ({
-      node: sites.node[row],
-      object: sites.object[row],
-      values: sites.measures.map((measure) => measure.values.map((values) => values[row])),
-    }));
+  const { node, object } = sites;
+  const shownRows = [...node.keys()].filter((row) => only == null || object[row] === only);
   // Stacks may be kept by thread.
-  const kind = byClass ? (row) => row.object : (row) => `${row.node}/${row.object}`;
-  rows = [...Map.groupBy(rows, kind).values()].map((rows) => ({
-    ...rows[0],
-    sites: new Set(rows.map((row) => row.node)).size,
-    values: sites.measures.map((_, measure) =>
-      profiles.map((_, profile) => sum(rows.map((row) => row.values[measure][profile]))),
-    ),
+  const kind = byClass ? (row) => object[row] : (row) => `${node[row]}/${object[row]}`;
+  const rows = [...Map.groupBy(shownRows, kind).values()].map((group) => ({
+    node: node[group[0]],
+    object: object[group[0]],
+    sites: new Set(group.map((row) => node[row])).size,
+    values: sites.measures.map(({ values }) => values.map((values) => sum(group.map((row) => values[row])))),
   }));
   const columns = (measure, index, title, help) =>
     valueColumns(title, help, measure.unit, (row) => row.values[index], measure.total, true);
