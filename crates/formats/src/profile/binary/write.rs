@@ -300,14 +300,8 @@ impl<W: Write> BinaryWriter<W> {
     ) -> io::Result<()> {
         let record = self.with_array_class(profile, record)?;
         let start = segment.len();
-        encode(segment, profile, &record)?;
-        let room = u64::from(u32::MAX) - (segment.len() - start) as u64;
-        let tail = tail(&record, room);
-        if let Some(length) = tail.shortened {
-            // The length is the u4 before the class or the type of the elements.
-            let at = start + 1 + ID + 4;
-            segment[at..at + 4].copy_from_slice(&length.to_be_bytes());
-        }
+        let tail = tail(&record);
+        encode(segment, profile, &record, tail.count)?;
         if segment.len() as u64 + tail.length() <= SEGMENT as u64 {
             return tail.write(segment);
         }
@@ -517,46 +511,35 @@ impl Body for Vec<u8> {
     }
 }
 
-/// The end of a record, which need not be copied.
+/// The end of a record, which need not be copied: the elements of an array, as many of them as have room in a segment.
 struct Tail<'a> {
     elements: Elements<'a>,
     values: &'a [u8],
-    /// The number of elements that is written if not all of them have room.
-    shortened: Option<u32>,
+    /// The number of elements.
+    count: u32,
 }
 
-/// Returns the elements of an array, as many of them as have room.
-fn tail<'a>(record: &Record<'a>, room: u64) -> Tail<'a> {
-    let mut tail = Tail { elements: Elements::All(&[]), values: &[], shortened: None };
+fn tail<'a>(record: &Record<'a>) -> Tail<'a> {
+    let fitting =
+        |length: usize, head: usize, width: usize| length.min((u32::MAX as usize - head) / width);
     match record {
         Record::Objects(array) => {
-            tail.elements = array.elements;
-            let fitting = room / ID as u64;
-            if u64::from(array.elements.length()) > fitting {
-                tail.shortened = Some(fitting as u32);
-            }
+            let count = fitting(array.elements.length() as usize, 1 + ID + 4 + 4 + ID, ID);
+            Tail { elements: array.elements, values: &[], count: count as u32 }
         }
         Record::Primitives(array) => {
             let width = array.of_type.width_with(ID);
-            let fitting = room / width as u64;
-            tail.values = array.values;
-            if (array.values.len() / width) as u64 > fitting {
-                tail.values = &array.values[..fitting as usize * width];
-                tail.shortened = Some(fitting as u32);
-            }
+            let count = fitting(array.values.len() / width, 1 + ID + 4 + 4 + 1, width);
+            let values = &array.values[..count * width];
+            Tail { elements: Elements::All(&[]), values, count: count as u32 }
         }
-        _ => {}
+        _ => Tail { elements: Elements::All(&[]), values: &[], count: 0 },
     }
-    tail
 }
 
 impl Tail<'_> {
-    fn count(&self) -> u32 {
-        self.shortened.unwrap_or(self.elements.length())
-    }
-
     fn length(&self) -> u64 {
-        self.values.len() as u64 + u64::from(self.elements.length().min(self.count())) * ID as u64
+        self.values.len() as u64 + u64::from(self.elements.length().min(self.count)) * ID as u64
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
@@ -564,7 +547,7 @@ impl Tail<'_> {
         let mut written = 0;
         // The elements in between are NULL.
         let nulls = |out: &mut dyn Write, n: u32| (0..n).try_for_each(|_| out.write_all(&[0; ID]));
-        let end = self.elements.length().min(self.count());
+        let end = self.elements.length().min(self.count);
         for (index, object) in self.elements.iter().take_while(|(index, _)| *index < end) {
             nulls(out, index - written)?;
             out.write_all(&object.0.to_be_bytes())?;
@@ -578,8 +561,13 @@ fn values_length(instance: &Instance<'_>) -> usize {
     instance.fields.iter().map(|field| field.value.of_type().width_with(ID)).sum()
 }
 
-/// A record without its tail.
-fn encode(body: &mut Vec<u8>, profile: &Profile, record: &Record<'_>) -> io::Result<()> {
+/// Appends a record without its tail, which has `count` elements.
+fn encode(
+    body: &mut Vec<u8>,
+    profile: &Profile,
+    record: &Record<'_>,
+    count: u32,
+) -> io::Result<()> {
     match record {
         Record::Root(root) => encode_root(body, root),
         Record::Class(class) => encode_class(body, profile, class)?,
@@ -593,19 +581,18 @@ fn encode(body: &mut Vec<u8>, profile: &Profile, record: &Record<'_>) -> io::Res
                 body.value(field.value);
             }
         }
-        Record::Objects(Objects { id, trace, class, elements, .. }) => {
+        Record::Objects(Objects { id, trace, class, .. }) => {
             body.push(heap_tag::OBJ_ARRAY_DUMP);
             body.id(*id);
             body.u4(trace.0);
-            body.u4(elements.length());
+            body.u4(count);
             body.id(*class);
         }
-        Record::Primitives(array) => {
-            let Primitives { id, trace, of_type, values, .. } = array;
+        Record::Primitives(Primitives { id, trace, of_type, .. }) => {
             body.push(heap_tag::PRIM_ARRAY_DUMP);
             body.id(*id);
             body.u4(trace.0);
-            body.u4(u32::try_from(values.len() / of_type.width_with(ID)).unwrap_or(u32::MAX));
+            body.u4(count);
             body.push(*of_type as u8);
         }
     }
