@@ -177,16 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn it_can_be_begun_again_before_it_is_whole() {
-        let directory = TempDir::new().unwrap();
-        let file = WholeFile::new(&directory.path().join("x")).unwrap();
-        write(&file, "one", false);
-        write(&file, "two", false);
-        file.finish().unwrap();
-        assert_eq!(fs::read_to_string(directory.path().join("x")).unwrap(), "two");
-    }
-
-    #[test]
     fn it_is_for_its_owner_alone() {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("x");

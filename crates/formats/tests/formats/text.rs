@@ -73,24 +73,6 @@ fn the_format_of_cpu_old_has_nothing_but_sections() {
 }
 
 #[test]
-fn a_name_with_an_end_of_line_stays_on_its_line() {
-    let mut profile = tables();
-    let mut thread = profile.threads[&MAIN];
-    thread.name = profile.names.intern("a\nTHREAD END (id = 1)\r");
-    profile.threads.insert(MAIN, thread);
-    let mut writer = TextWriter::old(Vec::new());
-    writer.thread_start(&profile, MAIN).unwrap();
-    assert_eq!(writer.into_inner(), b"");
-    let mut writer = TextWriter::new(Vec::new(), &profile).unwrap();
-    writer.thread_start(&profile, MAIN).unwrap();
-    let text = String::from_utf8(writer.into_inner()).unwrap();
-    assert_eq!(
-        text.lines().last().unwrap(),
-        "THREAD START (obj=10, id = 1, name=\"a\\nTHREAD END (id = 1)\\r\", group=\"main\")"
-    );
-}
-
-#[test]
 fn written_data_is_read_back() {
     let text = written();
     let file = File::from_bytes(text.clone().into_bytes()).unwrap();

@@ -436,16 +436,6 @@ mod tests {
     }
 
     #[test]
-    fn many_traces_are_found_again() {
-        let mut traces = Traces::default();
-        let thread = ThreadSerial(0);
-        let stack = |n: u32| [FrameId(n % 7), FrameId(n / 7), FrameId(n)];
-        let serials: Vec<_> = (0..10_000).map(|n| traces.intern(thread, &stack(n))).collect();
-        assert!((0..10_000).all(|n| traces.intern(thread, &stack(n)) == serials[n as usize]));
-        assert_eq!(traces.len(), 10_000);
-    }
-
-    #[test]
     fn a_copy_finds_what_the_original_has() {
         let (mut original, mut copy) = (Traces::default(), Traces::default());
         let (thread, stack) = (ThreadSerial(0), |n: u32| [FrameId(n), FrameId(n / 3), FrameId(0)]);
