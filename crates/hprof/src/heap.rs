@@ -239,7 +239,8 @@ impl Heap {
         let (object, kind) = match root {
             dump::Root::Unknown(object) => (object, RootKind::Unknown),
             dump::Root::JniGlobal { object, reference } => {
-                let trace = shared.reference(reference).map_or(NO_TRACE, |(_, trace)| trace);
+                let trace =
+                    lock(&shared.references).get(&reference).map_or(NO_TRACE, |known| known.1);
                 (object, RootKind::JniGlobal { reference: reference as u64, trace })
             }
             dump::Root::JniLocal(object, frame) => (object, RootKind::JniLocal(place(frame))),

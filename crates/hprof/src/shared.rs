@@ -161,7 +161,7 @@ impl Shared {
         let frames = jvmpi.call_trace(thread, &mut frames);
         let known = lock(&self.known);
         let is_machinery =
-            |frame: &&Frame| locks::are_machinery(known.class_of(frame.method().as_usize()));
+            |frame: &&Frame| locks::are_machinery(known.name_of(frame.method().as_usize()).0);
         let machinery = frames.iter().take_while(is_machinery).count();
         let serial = known.thread(thread.as_usize());
         drop(known);
@@ -272,11 +272,6 @@ impl Shared {
         self.session().forget();
         lock(&self.known).end();
         trim_heap();
-    }
-
-    /// Returns the object of a JNI global reference and the trace that created the reference.
-    pub fn reference(&self, reference: usize) -> Option<(u64, TraceSerial)> {
-        lock(&self.references).get(&reference).copied()
     }
 }
 

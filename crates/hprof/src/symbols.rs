@@ -343,11 +343,6 @@ impl Symbols {
         })
     }
 
-    /// Returns the name of the class of a `jmethodID`, or an empty string if it is not known.
-    pub fn class_of(&self, id: usize) -> &str {
-        self.name_of(id).0
-    }
-
     /// Returns the names of the class and the method of a `jmethodID`, or empty strings if it is not known.
     pub fn name_of(&self, id: usize) -> (&str, &str) {
         let method = self.methods.get(&id).and_then(|method| self.profile.methods.get(*method));
