@@ -14,7 +14,7 @@ static Map codes; /* the method of the code at each address */
 static volatile long unloads;
 static long never_loaded, again;
 static long loads, unknown, disordered, foreign, beyond, mismatched;
-static volatile int hot_is_compiled;
+static volatile int program_is_compiled;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int is_behind;
 
@@ -30,7 +30,7 @@ static void check_table(const JVMPI_Event *e, const Method *m)
         beyond += table[i].offset < 0 || table[i].offset > e->u.compiled_method_load.code_size;
         last = table[i].offset;
     }
-    hot_is_compiled |= n > 0 && m != NULL && strcmp(m->name, "Compiled.hot") == 0;
+    program_is_compiled |= n > 0 && m != NULL && strncmp(m->name, "Rounds.lambda", 13) == 0;
 }
 
 static void enable_compiled(void)
@@ -43,13 +43,13 @@ static int is_when(const char *when)
     return strcmp(option("when", ""), when) == 0;
 }
 
-/* The classes of the program Compiled, in the order in which it needs them. */
+/* The classes of the program Rounds, in the order in which it needs them. */
 static void begin(const char *class_name)
 {
     if (strcmp(class_name, "Await") == 0 && is_when("late"))
         enable_compiled();
     pthread_mutex_lock(&lock);
-    if (strcmp(class_name, "Compiled") == 0)
+    if (strcmp(class_name, "Rounds") == 0)
         is_behind = is_when("behind");
     else if (strcmp(class_name, "Agent") == 0)
         is_behind = 0;
@@ -93,7 +93,7 @@ static void notify(JVMPI_Event *e)
 
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
-    return strcmp(what, "unloaded") == 0 ? unloads : hot_is_compiled;
+    return strcmp(what, "unloaded") == 0 ? unloads : 20 * program_is_compiled;
 }
 
 ON_LOAD(notify)

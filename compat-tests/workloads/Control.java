@@ -1,4 +1,4 @@
-/** Has an event enabled by a library that is not the agent's. */
+/** Has an event enabled by a library that is not the agent's, or only calls the agent. */
 final class Control {
     static final class Loaded {}
 

@@ -203,20 +203,23 @@ final class Objects {
         test("large array", i -> new long[100_003], 10, elements(Primitive.LONG, 1, 100_003));
     }
 
+    /** Makes an object, see {@code agents/allocator.c}. */
+    private static native Object make(String function, Class<?> type, int length);
+
+    private static void byJni(String function, Class<?> type, int length, Expected expected) throws Exception {
+        test(function, i -> make(function, type, length), expected);
+    }
+
     private static void byJni() throws Exception {
-        test("NewObject", (into, n) -> Allocator.newObject(into, n, ByJni.class), HOT, objects(ByJni.class));
-        test("AllocObject", (into, n) -> Allocator.allocObject(into, n, BareByJni.class), HOT,
-                objects(BareByJni.class));
-        test("NewObjectArray", (into, n) -> Allocator.newObjectArray(into, n, JniElement.class, 11), HOT,
-                arrays(JniElement.class, 1, 11));
+        System.load(System.getProperty("allocator.path"));
+        byJni("NewObject", ByJni.class, 0, objects(ByJni.class));
+        byJni("AllocObject", BareByJni.class, 0, objects(BareByJni.class));
+        byJni("NewObjectArray", JniElement.class, 11, arrays(JniElement.class, 1, 11));
         // Their letters are kept in arrays of bytes.
-        test("NewStringUTF", (into, n) -> Allocator.newStringUTF(into, n, 601), HOT,
-                elements(Primitive.BYTE, 1, 601));
-        test("NewString", (into, n) -> Allocator.newString(into, n, 617), HOT,
-                elements(Primitive.BYTE, 1, 617));
+        byJni("NewStringUTF", null, 601, elements(Primitive.BYTE, 1, 601));
+        byJni("NewString", null, 617, elements(Primitive.BYTE, 1, 617));
         for (Primitive p : Primitive.values()) {
-            test("New array of " + p.type, (into, n) -> Allocator.newArray(into, n, p.number, 359), HOT,
-                    elements(p, 1, 359));
+            byJni("New array of " + p.type, null, 359, elements(p, 1, 359));
         }
     }
 

@@ -103,7 +103,7 @@ fn first_broken_rule_aborts(vm: &Vm<'_>) -> Result<(), String> {
         Ok::<_, String>(why)
     };
     abort(vm.java("Rules")?.agent("breaker", "mode=break")?)?;
-    let java = vm.java("NativeThreads")?.agent("faulty", "mode=suspends")?;
+    let java = vm.java("Control")?.argument("agent").agent("faulty", "mode=suspends")?;
     let report = java.directory().join("report");
     let why = abort(java)?;
     ensure!(why.contains("[jvmpi] check: suspend/self: "), "{why}");

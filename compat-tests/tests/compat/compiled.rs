@@ -38,7 +38,7 @@ fn unloaded_is_what_was_loaded(vm: &Vm<'_>) -> Result<(), String> {
 /// The VM reports code some time after it exists. Code that an agent got on request is not reported again
 /// then.
 fn requested_code_is_not_reported_again(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("Compiled")?.agent("compiled", "when=behind")?;
+    let java = vm.java("Rounds")?.agent("compiled", "when=behind")?;
     let java = java.another_agent("compiled", "when=late")?;
     let outcome = java.flags(["-Xcomp", "-XX:TieredStopAtLevel=1"]).run()?;
     let [late] = outcome.other_reports() else { return Err("not one report".into()) };

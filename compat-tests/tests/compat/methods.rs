@@ -332,7 +332,7 @@ fn calls_left_unseen_end_where_a_virtual_thread_catches(vm: &Vm<'_>) -> Result<(
 fn exceptions_cost_time_in_proportion_to_the_depth(vm: &Vm<'_>) -> Result<(), String> {
     let alone = vm.java("Unwinding")?.agent("counter", "events=1+3")?;
     let two = vm.java("Unwinding")?.agent("counter", "events=1+3")?;
-    let two = two.another_agent("empty", "events=1+3")?;
+    let two = two.another_agent("counter", "events=1+3")?;
     for java in [alone, two] {
         let java = java.settings("include=Unwinding*").arguments(["1000", "16000"]);
         let outcome = java.run()?;

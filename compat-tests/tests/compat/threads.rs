@@ -39,7 +39,7 @@ fn thread_end_is_the_last_event_for_each_agent(vm: &Vm<'_>) -> Result<(), String
 
 /// They detach in the destructor of a `pthread_key`, when thread-local storage is gone.
 fn native_threads_that_detach_late_leave_no_records(vm: &Vm<'_>) -> Result<(), String> {
-    let java = vm.java("NativeThreads")?.agent("native_thread", "mode=late")?;
+    let java = vm.java("Control")?.argument("agent").agent("native_thread", "mode=late")?;
     let outcome = java.settings("log=debug").run()?;
     equal("detached", outcome.report().count("detached"), 200)?;
     ensure!(outcome.report().count("thread_end") >= 200, "threads have no end");
