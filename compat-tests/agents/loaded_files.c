@@ -5,8 +5,8 @@
  *        methods=1  enables METHOD_ENTRY too, so that the loaded classes are rewritten; no file may show that
  *        toggle=1   disables and enables METHOD_ENTRY in the first handlers, which come while the shim reads the files of
  *                   loaded classes
- *        change=1   gives each class a constant more, which nobody uses; Object.toString() another
- *                   text, and Integer a method more
+ *        change=1   gives each class a constant more, which nobody uses, and Object.toString() another text; Integer is
+ *                   no longer final, which JVMTI refuses
  *
  * The program calls "check", which reports each loaded class that was not shown exactly once, or not
  * before its CLASS_LOAD, and counts the classes of lambdas. JVMTI lets nobody change those.
@@ -39,13 +39,6 @@ static struct seen *find(const char *name)
     return seen;
 }
 
-static unsigned char *put_two(unsigned char *p, unsigned value)
-{
-    *p++ = (unsigned char)(value >> 8);
-    *p++ = (unsigned char)value;
-    return p;
-}
-
 /* The number of the Utf8 constant with this text. */
 static unsigned utf8(const unsigned char *file, const unsigned char **constants, const char *text)
 {
@@ -58,54 +51,27 @@ static unsigned utf8(const unsigned char *file, const unsigned char **constants,
     return 0;
 }
 
-/* Behind the fields, where the number of methods is. */
-static const unsigned char *methods_of(const unsigned char *constants_end)
-{
-    const unsigned char *p = constants_end + 6;
-    unsigned fields, attributes;
-
-    p += 2 + 2 * two(p);
-    fields = two(p);
-    p += 2;
-    while (fields-- > 0) {
-        attributes = two(p + 6);
-        p += 8;
-        while (attributes-- > 0)
-            p += 6 + ((size_t)two(p + 2) << 16 | two(p + 4));
-    }
-    return p;
-}
-
 static void change(JVMPI_Event *e, const char *name)
 {
     static const unsigned char more[] = "\001\000\006Unused";
     const unsigned char **constants = calloc(65536, sizeof *constants);
     const unsigned char *data = e->u.class_load_hook.class_data;
-    const unsigned char *end = data + e->u.class_load_hook.class_data_len;
-    const unsigned char *behind = find_constants(data, constants), *rest = behind;
-    unsigned char *fresh = e->u.class_load_hook.malloc_f((unsigned)(end - data) + 64), *p = fresh;
+    size_t size = (size_t)e->u.class_load_hook.class_data_len, added = sizeof more - 1;
+    size_t head = (size_t)(find_constants(data, constants) - data);
+    unsigned char *fresh = e->u.class_load_hook.malloc_f((unsigned)(size + added));
+    unsigned count = two(data + 8) + 1;
 
-    memcpy(p, data, (size_t)(behind - data));
-    put_two(p + 8, two(data + 8) + 1);
+    memcpy(fresh, data, head);
+    memcpy(fresh + head, more, added);
+    memcpy(fresh + head + added, data + head, size - head);
+    fresh[8] = (unsigned char)(count >> 8);
+    fresh[9] = (unsigned char)count;
     if (strcmp(name, "java/lang/Object") == 0)
         fresh[constants[utf8(data, constants, "@")] + 3 - data] = '#';
-    p += behind - data;
-    memcpy(p, more, sizeof more - 1);
-    p += sizeof more - 1;
-    if (strcmp(name, "java/lang/Integer") == 0) {
-        const unsigned char *methods = methods_of(behind);
-
-        memcpy(p, behind, (size_t)(methods - behind));
-        p = put_two(p + (methods - behind), two(methods) + 1);
-        p = put_two(p, 0x0109);
-        p = put_two(p, utf8(data, constants, "Code"));
-        p = put_two(p, utf8(data, constants, "()V"));
-        p = put_two(p, 0);
-        rest = methods + 2;
-    }
-    memcpy(p, rest, (size_t)(end - rest));
+    if (strcmp(name, "java/lang/Integer") == 0)
+        fresh[head + added + 1] ^= 0x10;
     e->u.class_load_hook.new_class_data = fresh;
-    e->u.class_load_hook.new_class_data_len = (jint)(p + (end - rest) - fresh);
+    e->u.class_load_hook.new_class_data_len = (jint)(size + added);
     free(constants);
 }
 
