@@ -147,52 +147,18 @@ impl<'a> Heap<'a> {
         self.files.classes.get(&class).ok_or_else(|| format!("no CLASS_LOAD of {class:#x}"))
     }
 
-    /// Returns the class and its superclasses.
-    fn chain(&self, class: Id) -> Result<Vec<Id>, String> {
-        let mut chain = vec![class];
-        while let superclass @ 1.. = self.class(chain[chain.len() - 1])?.superclass {
-            chain.push(superclass);
+    /// Returns the references in an instance of this class.
+    fn fields(&self, mut class: Id, values: &[u8]) -> Result<Vec<Id>, String> {
+        let mut types = Vec::new();
+        while class != 0 {
+            types.extend(&self.known(class)?.instances);
+            class = self.class(class)?.superclass;
         }
-        Ok(chain)
-    }
-
-    fn values(&self, types: &[Type], bytes: &[u8]) -> Result<Vec<Value>, String> {
-        Value::read_all(types.iter().copied(), bytes)
-            .ok_or_else(|| format!("{} bytes for {types:?}", bytes.len()))
-    }
-
-    /// Returns the static fields' values.
-    fn statics(&self, class: Id) -> Result<Vec<Value>, String> {
-        self.values(&self.known(class)?.statics, self.class(class)?.statics)
-    }
-
-    /// Returns the values of an instance for its class and each superclass, with that class.
-    fn instance(&self, id: Id) -> Result<Vec<(Id, Vec<Value>)>, String> {
-        let Some(Record::Instance { class, values, .. }) = self.objects.get(&id) else {
-            return Err(format!("no instance {id:#x}: {:x?}", self.objects.get(&id)));
-        };
-        let mut rest = *values;
-        let mut all = Vec::new();
-        for class in self.chain(*class)? {
-            let types = &self.known(class)?.instances;
-            let length = types.iter().map(|of_type| of_type.width()).sum();
-            let (bytes, after) = rest
-                .split_at_checked(length)
-                .ok_or_else(|| format!("too few values in {id:#x}"))?;
-            all.push((class, self.values(types, bytes)?));
-            rest = after;
-        }
-        ensure!(rest.is_empty(), "too many values in {id:#x}");
-        Ok(all)
+        references(types, values)
     }
 
     /// Every reference leads to an object of the dump.
     fn resolves(&self) -> Result<(), String> {
-        let there = |id: Id, from: &dyn std::fmt::Debug| {
-            ensure!(id == 0 || self.objects.contains_key(&id), "{id:#x} is missing; {from:x?}");
-            Ok(())
-        };
-        let classes_only = |id: Id| id == 0 || self.class(id).is_ok();
         for root in &self.roots {
             let (Root::Unknown(object)
             | Root::JniGlobal { object, .. }
@@ -202,48 +168,48 @@ impl<'a> Heap<'a> {
             | Root::StickyClass(object)
             | Root::ThreadBlock { object, .. }
             | Root::MonitorUsed(object)) = root;
-            ensure!(*object != 0, "a root of nothing: {root:x?}");
-            there(*object, root)?;
+            ensure!(self.objects.contains_key(object), "{object:#x} is missing; {root:x?}");
         }
         for record in self.objects.values() {
-            match record {
-                Record::Root(_) | Record::Primitives { .. } => {}
+            let (classes, objects) = match record {
+                Record::Root(_) | Record::Primitives { .. } => continue,
                 Record::Class(class) => {
-                    let Class { superclass, loader, signers, protection_domain, .. } = class;
-                    for other in [superclass, loader, signers, protection_domain] {
-                        there(*other, &class)?;
-                    }
-                    let named = class.interfaces.iter().chain([superclass]);
-                    for named in named {
-                        ensure!(classes_only(*named), "{named:#x} is no class: {class:x?}");
-                    }
-                    for value in self.statics(class.id)? {
-                        if let Value::Reference(to) = value {
-                            there(to, &class)?;
-                        }
-                    }
+                    let Class { superclass, loader, signers, protection_domain, .. } = *class;
+                    let mut objects = references(&self.known(class.id)?.statics, class.statics)?;
+                    objects.extend([loader, signers, protection_domain]);
+                    (class.interfaces.iter().copied().chain([superclass]).collect(), objects)
                 }
                 // An agent that gets no events of a class any more may ask for it.
                 Record::Instance { class, .. } if !self.files.classes.contains_key(class) => {
-                    there(*class, record)?;
+                    (Vec::new(), vec![*class])
                 }
-                Record::Instance { id, class, .. } => {
-                    ensure!(classes_only(*class), "no class: {record:x?}");
-                    for value in self.instance(*id)?.into_iter().flat_map(|(_, values)| values) {
-                        if let Value::Reference(to) = value {
-                            there(to, record)?;
-                        }
-                    }
+                Record::Instance { class, values, .. } => {
+                    (vec![*class], self.fields(*class, values)?)
                 }
                 Record::Objects { class, elements, .. } => {
                     ensure!(*class != 0, "an array of nothing: {record:x?}");
-                    there(*class, record)?;
-                    elements.iter().try_for_each(|element| there(element, record))?;
+                    (Vec::new(), elements.iter().chain([*class]).collect())
                 }
-            }
+            };
+            let is_missing = |id: &Id| *id != 0 && !self.objects.contains_key(id);
+            let missing = objects.into_iter().find(is_missing);
+            ensure!(missing.is_none(), "{missing:x?} is missing; {record:x?}");
+            let other = classes.into_iter().find(|id| *id != 0 && self.class(*id).is_err());
+            ensure!(other.is_none(), "{other:x?} is no class; {record:x?}");
         }
         Ok(())
     }
+}
+
+/// Returns the references among values of these types.
+fn references<'a>(
+    types: impl IntoIterator<Item = &'a Type>,
+    values: &[u8],
+) -> Result<Vec<Id>, String> {
+    let values = Value::read_all(types.into_iter().copied(), values);
+    let values = values.ok_or("values do not have the length of their types")?.into_iter();
+    let reference = |value| if let Value::Reference(to) = value { Some(to) } else { None };
+    Ok(values.filter_map(reference).collect())
 }
 
 fn number(line: &Line, key: &str) -> Result<Id, String> {
