@@ -74,7 +74,6 @@ static void report_counts(void)
             report("thread ticks=%llu", (unsigned long long)c->ticks);
 }
 
-/* The same code as in the agents that benchmarks compare this one with. */
 static void notify(JVMPI_Event *e)
 {
     int type = e->event_type;

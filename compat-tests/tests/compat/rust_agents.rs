@@ -6,7 +6,6 @@ cases![
     examples_count_beside_each_other.on(&[Gc::G1, Gc::Z]),
     slow_methods_counts_calls_of_the_given_time,
     agent_that_fails_to_load_says_why,
-    calls_counted_as_in_c,
     requests,
     threads,
     collections.on(&[Gc::G1, Gc::Z]),
@@ -68,24 +67,6 @@ fn examples_count_beside_each_other(vm: &Vm<'_>) -> Result<(), String> {
     let expected = outcome.expects.one("expect")?.int("touches")?;
     equal("entries that C counts", touches.int("entries")?, expected)?;
     equal("exits that C counts", touches.int("exits")?, expected)
-}
-
-/// The agents that the benchmark compares count the same.
-fn calls_counted_as_in_c(vm: &Vm<'_>) -> Result<(), String> {
-    for place in ["vm", "rust"] {
-        let java = points(vm, &[("rust_counter", place)])?.agent("counter", "events=1+3")?;
-        let outcome = java.settings("include=Points").run()?;
-        let report = outcome.report();
-        let least = outcome.expects.one("expect")?.int("touches")?;
-        for event in ["1", "3"] {
-            let lines = report.lines("events").filter(|line| line.text("type") == Ok(event));
-            let counts: Vec<_> = lines.map(|line| line.int("count")).collect::<Result<_, _>>()?;
-            let [first, second] = counts[..] else { return Err(format!("{counts:?}")) };
-            equal(&format!("events {event}"), first, second)?;
-            ensure!(first > least, "{first} events {event}");
-        }
-    }
-    Ok(())
 }
 
 fn agent_that_fails_to_load_says_why(vm: &Vm<'_>) -> Result<(), String> {
