@@ -118,7 +118,7 @@ static void inspect(void *unused)
         enter();
         times_disabled++;
         request(self);
-        for (i = 0; i < MAX_THREADS; i++)
+        for (i = 0; i < threads_known; i++)
             if (known_threads[i].env != NULL)
                 trace(known_threads[i].env);
         leave();

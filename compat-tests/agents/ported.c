@@ -84,7 +84,7 @@ static void sampler(void *unused)
             break;
         jvmpi->DisableGC();
         jvmpi->RawMonitorEnter(lock);
-        for (i = 0; i < MAX_THREADS; i++)
+        for (i = 0; i < threads_known; i++)
             if (known_threads[i].env != NULL)
                 sample(known_threads[i].env);
         jvmpi->RawMonitorExit(lock);

@@ -17,6 +17,7 @@ typedef struct {
 enum { MAX_THREADS = 4096 };
 
 static Thread known_threads[MAX_THREADS];
+static int threads_known; /* the entries from here on are free */
 static pthread_mutex_t known_threads_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Keeps the table; to be called for every event. */
@@ -32,6 +33,8 @@ static inline void track_threads(const JVMPI_Event *event)
     while (thread < known_threads + MAX_THREADS - 1 && thread->env != wanted)
         thread++;
     if (starts) {
+        if (thread == known_threads + threads_known)
+            threads_known++;
         thread->env = event->u.thread_start.thread_env_id;
         thread->id = event->u.thread_start.thread_id;
         strncpy(thread->name, event->u.thread_start.thread_name, sizeof thread->name - 1);
@@ -47,7 +50,7 @@ static inline Thread thread_of(JNIEnv *env)
     int i;
 
     pthread_mutex_lock(&known_threads_lock);
-    for (i = 0; i < MAX_THREADS && env != NULL; i++)
+    for (i = 0; i < threads_known && env != NULL; i++)
         if (known_threads[i].env == env)
             found = known_threads[i];
     pthread_mutex_unlock(&known_threads_lock);
@@ -61,7 +64,7 @@ static inline Thread thread_named(const char *name)
     int i;
 
     pthread_mutex_lock(&known_threads_lock);
-    for (i = 0; i < MAX_THREADS; i++)
+    for (i = 0; i < threads_known; i++)
         if (known_threads[i].env != NULL && strcmp(known_threads[i].name, name) == 0)
             found = known_threads[i];
     pthread_mutex_unlock(&known_threads_lock);

@@ -15,7 +15,7 @@ use crate::programs::{Found, Program, lasting};
 use crate::report::Report;
 use crate::run::{Outcome, Running, Vm};
 use crate::spinning::Spinning;
-use crate::{build, text};
+use crate::text;
 
 /// The name of the program written for these tests, which creates and drops threads, classes and objects.
 pub const CHURN: &str = "churn";
@@ -84,13 +84,13 @@ fn agents(seed: u64, length: Duration) -> Vec<(&'static str, String)> {
         let (seed, length) = (2 * seed + part, length.as_millis());
         ("soak", format!("seed={seed},drivers={drivers},length={length}"))
     };
-    let sampler = |number: u32| ("sampler", format!("interval=1,out=samples-{number}.txt"));
+    let sampler = || ("sampler", String::new());
     let checker = |mode: &str| ("checker", format!("mode={mode}"));
     let big_lock = ("big_lock", "calls=collections+requests+traces+disabling".to_owned());
     match seed >> 2 & 3 ^ seed & 3 {
-        0 => vec![soak(2, 0), checker("all"), sampler(0)],
-        1 => vec![soak(1, 0), checker(""), sampler(0), sampler(1)],
-        2 => vec![soak(1, 0), checker("monitors"), big_lock, sampler(0)],
+        0 => vec![soak(2, 0), checker("all"), sampler()],
+        1 => vec![soak(1, 0), checker(""), sampler(), sampler()],
+        2 => vec![soak(1, 0), checker("monitors"), big_lock, sampler()],
         _ => vec![soak(2, 0), soak(1, 1), checker("")],
     }
 }
@@ -122,13 +122,8 @@ impl Round<'_> {
         }
         launch = launch.settings(&settings.join(","));
         for (number, (name, options)) in agents.iter().enumerate() {
-            launch = match *name {
-                // The output of the sampler is not checked.
-                "sampler" => {
-                    let agent = build::agent_copy(name, number)?;
-                    launch.shim(&format!("{}:{options}", text(&agent)?))?
-                }
-                _ if number == 0 => launch.agent(name, options)?,
+            launch = match number {
+                0 => launch.agent(name, options)?,
                 _ => launch.another_agent(name, options)?,
             };
         }

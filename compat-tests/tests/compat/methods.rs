@@ -594,8 +594,7 @@ fn virtual_threads(vm: &Vm<'_>) -> Result<(), String> {
         ("suspend=jvmti", "mode=monitors", 0),
     ] {
         let java = vm.java_for(21, "Virtual")?.settings(settings).agent("checker", mode)?;
-        let sampler = build::agent("sampler")?;
-        let outcome = java.shim(&format!("{}:interval=1", text(&sampler)?))?.run()?;
+        let outcome = java.another_agent("sampler", "")?.run()?;
         keeps_rules(&outcome)?;
         let names = |line: &&str| line.starts_with("[jvmpi] warn") && line.contains("virtual=own");
         let lines = outcome.stderr.lines().filter(names).count();

@@ -1,5 +1,6 @@
 //! A whole profiler, made as they were: `agents/sampler.c`.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use compat_tests::jdk;
@@ -19,35 +20,36 @@ cases![
     native_calls_are_not_interrupted.since(21),
 ];
 
-fn sampler(vm: &Vm<'_>, java: Launch) -> Result<Launch, String> {
-    let report = vm.file("samples.txt");
-    java.agent("sampler", &format!("interval=1,depth=8,top=4,out={}", text(&report)?))
+/// Returns the number of samples in a report of the sampler.
+pub fn samples(report: &Report) -> Result<i64, String> {
+    report.one("total")?.int("samples")
 }
 
-fn finds_them(vm: &Vm<'_>) -> Result<(), String> {
-    let report = vm.file("samples.txt");
-    let profile = contents(&report)?;
-    ensure!(value(&profile, "samples ")? > 0, "{profile}");
-    equal("unresolved frames", value(&profile, "unresolved frames ")?, 0)?;
-    let (_, stacks) = profile.split_once("count\n").ok_or("no stacks")?;
-    for method in ["Sampled.first(Sampled.java:", "Sampled.second(Sampled.java:"] {
-        ensure!(stacks.contains(method), "{method}…) is not among the four hottest:\n{profile}");
+/// Returns the stacks in a report of the sampler: how often each was seen, and its frames, innermost first.
+fn stacks(report: &Report) -> Result<Vec<(i64, Vec<&str>)>, String> {
+    let stacks = report.lines("stack");
+    stacks.map(|line| Ok((line.int("count")?, line.text("frames")?.split(';').collect()))).collect()
+}
+
+fn finds_them(outcome: &Outcome) -> Result<(), String> {
+    let report = outcome.report();
+    equal("unresolved frames", report.one("total")?.int("unresolved")?, 0)?;
+    let mut stacks = stacks(report)?;
+    stacks.sort_by_key(|(count, _)| Reverse(*count));
+    let hottest: Vec<_> = stacks.iter().take(4).flat_map(|(_, frames)| frames).collect();
+    for method in ["Sampled.first:", "Sampled.second:"] {
+        let mut lines = hottest.iter().filter_map(|frame| frame.strip_prefix(method));
+        ensure!(lines.any(|line| line.parse::<u32>().is_ok()), "no {method} in {hottest:?}");
     }
     Ok(())
-}
-
-/// Returns the number in the line of a profile that begins with this text.
-pub fn value(profile: &str, key: &str) -> Result<u64, String> {
-    let line = profile.lines().find_map(|line| line.strip_prefix(key));
-    line.and_then(|rest| rest.trim().parse().ok()).ok_or_else(|| format!("no {key}:\n{profile}"))
 }
 
 /// A program with two threads that compute and others that wait: those two are the hottest in the report, every frame
 /// has a name and theirs have lines. JDK 11 can do it only at a price, which one line reports.
 fn finds_the_hot_methods(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = sampler(vm, vm.java("Sampled")?.settings("log=info"))?.run()?;
+    let outcome = vm.java("Sampled")?.settings("log=info").agent("sampler", "")?.run()?;
     equal("output", outcome.stdout.as_str(), "sampled\n")?;
-    finds_them(vm)?;
+    finds_them(&outcome)?;
     let price = |line: &&str| line.starts_with("[jvmpi] info: on this JDK");
     let lines = outcome.stderr.lines().filter(price).count();
     equal("lines", lines, usize::from(vm.jdk.feature < 17))
@@ -56,20 +58,12 @@ fn finds_the_hot_methods(vm: &Vm<'_>) -> Result<(), String> {
 /// Samplers suspend each other, too, in whatever they are doing.
 fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
     for (samplers, settings) in [(3, "suspend=jvmti"), (6, "")] {
-        let mut java = vm.java("Crowd")?.argument("400").settings(settings);
-        let report = |number| vm.file(&format!("samples-{number}.txt"));
-        for number in 0..samplers {
-            let (agent, report) = (build::agent_copy("sampler", number)?, report(number));
-            let options = format!("interval=1,out={}", text(&report)?);
-            java = java.shim(&format!("{}:{options}", text(&agent)?))?;
-        }
-        equal("output", java.run()?.stdout.as_str(), "crowded\n")?;
-        let mut total = 0;
-        for number in 0..samplers {
-            let profile = contents(report(number))?;
-            let took = value(&profile, "samples ").map_err(|e| format!("{settings}: {e}"))?;
-            total += took;
-        }
+        let java = vm.java("Crowd")?.argument("400").settings(settings);
+        let outcome =
+            (0..samplers).try_fold(java, |java, _| java.another_agent("sampler", ""))?.run()?;
+        equal("output", outcome.stdout.as_str(), "crowded\n")?;
+        let each = outcome.other_reports().iter().map(samples);
+        let total = each.sum::<Result<i64, _>>().map_err(|e| format!("{settings}: {e}"))?;
         ensure!(total > 0, "{samplers} samplers took no samples");
     }
     Ok(())
@@ -79,11 +73,9 @@ fn several_samplers(vm: &Vm<'_>) -> Result<(), String> {
 /// among them.
 fn threads_inside_malloc_are_not_stopped(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("NativeMemory")?.argument("400000").variable("MALLOC_ARENA_MAX", "1");
-    let outcome = sampler(vm, java)?.run()?;
+    let outcome = java.agent("sampler", "")?.run()?;
     equal("steps", outcome.expects.one("expect")?.int("steps")?, 4 * 400_000)?;
-    let report = vm.file("samples.txt");
-    let profile = contents(&report)?;
-    ensure!(value(&profile, "samples ")? > 0, "{profile}");
+    ensure!(samples(outcome.report())? > 0, "no samples");
     Ok(())
 }
 
@@ -96,11 +88,11 @@ fn beside(
 ) -> Result<(), String> {
     for other_first in [true, false] {
         let java = vm.java("Sampled")?.settings(settings);
-        let java =
-            if other_first { sampler(vm, other(java)?)? } else { other(sampler(vm, java)?)? };
+        let sampler = |java: Launch| java.agent("sampler", "");
+        let java = if other_first { sampler(other(java)?)? } else { other(sampler(java)?)? };
         let outcome = java.run()?;
         let lines = lines_about_suspension(&outcome);
-        finds_them(vm).and_then(|()| equal("lines", lines.len(), 1)).map_err(|e| {
+        finds_them(&outcome).and_then(|()| equal("lines", lines.len(), 1)).map_err(|e| {
             format!("{settings} other first: {other_first}: {e}\n{}", outcome.stderr)
         })?;
     }
@@ -128,33 +120,6 @@ fn beside_a_debugger(vm: &Vm<'_>) -> Result<(), String> {
     beside(&vm, "", |java| Ok(java.flag(debugger)))
 }
 
-/// A stack of a sampler's report: how often it was seen, and its methods, innermost first.
-struct Stack<'a> {
-    count: u64,
-    methods: Vec<&'a str>,
-}
-
-fn stacks(profile: &str) -> Result<Vec<Stack<'_>>, String> {
-    let (_, stacks) = profile.split_once("count\n").ok_or("no stacks")?;
-    let stack = |text| -> Option<Stack<'_>> {
-        let mut lines = str::lines(text);
-        let count = lines.next()?.split_whitespace().last()?.parse().ok()?;
-        let methods = lines.map(|line| Some(line.trim().split_once('(')?.0));
-        Some(Stack { count, methods: methods.collect::<Option<_>>()? })
-    };
-    let stacks = stacks.trim().split("\n\n").map(|text| stack(text).ok_or(text.to_owned()));
-    stacks.collect::<Result<_, _>>().map_err(|text| format!("no stack: {text}"))
-}
-
-/// Returns the workload with a sampler that reports all stacks.
-fn all_stacks(vm: &Vm<'_>, java: Launch) -> Result<String, String> {
-    let report = vm.file("samples.txt");
-    let options = format!("interval=1,depth=12,top=1000000,out={}", text(&report)?);
-    let outcome = java.agent("sampler", &options)?.run()?;
-    equal("last line", outcome.stdout.lines().last(), Some("done"))?;
-    contents(&report)
-}
-
 /// The share of samples, in each setting, is that of the time. The stacks are those of the virtual threads, without the
 /// frames of their carriers.
 fn virtual_threads_by_their_time(vm: &Vm<'_>) -> Result<(), String> {
@@ -162,19 +127,23 @@ fn virtual_threads_by_their_time(vm: &Vm<'_>) -> Result<(), String> {
         in_proportion(400, &mut |millis: u32| {
             let java = vm.java_for(21, "VirtualProfiled")?.settings(settings);
             let java = java.argument("4").argument(&millis.to_string());
-            let profile = all_stacks(vm, java)?;
-            let stacks = stacks(&profile)?;
-            for stack in &stacks {
-                let is_of_both = stack.methods.contains(&"VirtualProfiled.compute")
-                    && stack.methods.iter().any(|name| name.contains("ForkJoin"));
-                ensure!(!is_of_both, "frames of a carrier: {:?}", stack.methods);
-            }
-            let all = stacks.iter().map(|stack| stack.count).sum();
-            let count = |name| {
-                let is_in = |stack: &&Stack<'_>| stack.methods.contains(&name);
-                stacks.iter().filter(is_in).map(|stack| stack.count).sum()
+            let outcome = java.agent("sampler", "")?.run()?;
+            equal("last line", outcome.stdout.lines().last(), Some("done"))?;
+            let stacks = stacks(outcome.report())?;
+            let has = |frames: &[&str], name: &str| {
+                frames.iter().any(|frame| frame.rsplit_once(':').is_some_and(|f| f.0 == name))
             };
-            Ok(Counted { counts: COMPUTING.map(count), all })
+            for (_, frames) in &stacks {
+                let is_of_both = has(frames, "VirtualProfiled.compute")
+                    && frames.iter().any(|frame| frame.contains("ForkJoin"));
+                ensure!(!is_of_both, "frames of a carrier: {frames:?}");
+            }
+            let sum = |name: &str| {
+                let counted =
+                    stacks.iter().filter(|(_, frames)| name.is_empty() || has(frames, name));
+                counted.map(|(count, _)| count.unsigned_abs()).sum()
+            };
+            Ok(Counted { counts: COMPUTING.map(sum), all: sum("") })
         })
         .map_err(|e| format!("{settings}: {e}"))?;
     }

@@ -10,6 +10,7 @@ use jvmpi_formats::profile::File;
 
 use crate::hprof::{limit_files, methods};
 use crate::prelude::*;
+use crate::sampling::samples;
 
 cases![
     replayed_profile_is_that_of_the_run.on_every_gc(),
@@ -164,22 +165,13 @@ fn kept_memory_lives_as_long_as_in_the_jvm(vm: &Vm<'_>) -> Result<(), String> {
 /// A thread of the agent's own asks for the stacks of others. Of one that ends meanwhile it is not recorded whether it
 /// was still to be seen.
 fn samples_are_answered(vm: &Vm<'_>) -> Result<(), String> {
-    const ENDED: u64 = 10;
-    let agent = build::agent("sampler")?;
-    let options = |name: &str| {
-        let report = vm.file(name);
-        Ok::<_, String>(format!("interval=1,depth=8,top=4,out={}", text(&report)?))
-    };
+    const ENDED: i64 = 10;
     let trace = recording(vm, "trace")?;
     let launch = recorded(vm.java("Profiled")?.argument("compute-2-1200"), &trace);
-    launch.shim(&format!("{}:{}", text(&agent)?, options("live.txt")?))?.run()?;
-    jvmpi(vm, &["replay", &trace, &format!("{}:{}", text(&agent)?, options("again.txt")?)], 0)?;
-    let samples = |name: &str| {
-        let profile = contents(vm.file(name))?;
-        crate::sampling::value(&profile, "samples ")
-    };
-    let (live, again) = (samples("live.txt")?, samples("again.txt")?);
-    ensure!(live.abs_diff(again) <= ENDED, "{again} samples, not {live}");
+    let outcome = launch.agent("sampler", "")?.run()?;
+    let live = samples(outcome.report())?;
+    let again = samples(&replayed(vm, &trace, "sampler", "")?)?;
+    ensure!((live - again).abs() <= ENDED, "{again} samples, not {live}");
     ensure!(live > 10 * ENDED, "only {live} samples");
     Ok(())
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use compat_tests::jdk::{self, Jdk};
+use compat_tests::report::Report;
 use compat_tests::{build, cargo, machine_dir, target_dir, text, workspace_root};
 
 /// The running time of the demo program, in seconds.
@@ -76,7 +77,7 @@ fn demo(arguments: &[String]) -> Result<(), String> {
     let samples = directory.join("samples.txt");
     let profile = sampled(&jdk, &shim, &agent, &classes, &samples)?;
     println!("the {SHOWN} hottest stacks; {} has more:", samples.display());
-    println!("{}", hottest(&profile));
+    println!("{}", hottest(&Report::parse(&profile)?)?);
 
     println!("\nJDK {} with HPROF:", jdk.version);
     let page = directory.join("report.html");
@@ -110,21 +111,24 @@ fn sampled(
     java.arg(format!("-agentpath:{}", text(shim)?));
     java.env("LD_LIBRARY_PATH", agent.parent().unwrap_or(agent));
     java.arg(format!("-Xrunsampler:interval=1,depth=8,out={}", text(out)?));
+    let _ = fs::remove_file(out);
     java.args(["-cp", classes, "Demo", SECONDS]);
     finish(java)?;
     fs::read_to_string(out).map_err(|e| format!("{}: {e}", out.display()))
 }
 
-/// Returns the share and the top frame of the first stacks in the agent's report. A stack is a paragraph: a line with its
-/// rank and its share, and a line per frame.
-fn hottest(report: &str) -> String {
-    let stacks = report.split("\n\n").skip(2).take(SHOWN);
-    let lines = stacks.map(|stack| {
-        let mut lines = stack.lines();
-        let share = lines.next().and_then(|line| line.split_whitespace().nth(1));
-        format!("  {:>7}  {}", share.unwrap_or_default(), lines.next().unwrap_or_default().trim())
-    });
-    lines.collect::<Vec<_>>().join("\n")
+/// Returns the share and the top frame of the hottest stacks in the agent's report.
+fn hottest(report: &Report) -> Result<String, String> {
+    let stacks =
+        report.lines("stack").map(|stack| Ok((stack.int("count")?, stack.text("frames")?)));
+    let mut stacks = stacks.collect::<Result<Vec<_>, String>>()?;
+    stacks.sort_unstable_by(|a, b| b.cmp(a));
+    let samples = report.one("total")?.int("samples")? as f64;
+    let line = |(count, frames): (i64, &str)| {
+        let top = frames.split(';').next().unwrap_or_default();
+        format!("  {:6.2}%  {top}", 100.0 * count as f64 / samples)
+    };
+    Ok(stacks.into_iter().take(SHOWN).map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn record(jdk: &Jdk, command: &Path, classes: &str, page: &Path) -> Result<(), String> {
@@ -146,11 +150,9 @@ mod tests {
 
     #[test]
     fn hottest_stacks_have_their_share_and_their_top_frame() {
-        let report = "samples 9\nseconds 3.0\n\nrank  share   count\n\n   1  42.10%     400\n          Demo.a(Demo.java:1)\n          \
-                      Demo.b(Demo.java:2)\n\n   2   7.00%      70\n          Demo.c(Native method)\n";
-        assert_eq!(
-            hottest(report),
-            "   42.10%  Demo.a(Demo.java:1)\n    7.00%  Demo.c(Native method)"
-        );
+        let report = "stack count=70 frames=\"Demo.c:-3\"\nstack count=421 frames=\"Demo.a:1;Demo.b:2\"\n\
+                      total samples=1000\n";
+        let report = Report::parse(report).unwrap();
+        assert_eq!(hottest(&report).unwrap(), "   42.10%  Demo.a:1\n    7.00%  Demo.c:-3");
     }
 }

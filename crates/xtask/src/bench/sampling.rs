@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use compat_tests::jdk::Jdk;
-use compat_tests::text;
+use compat_tests::{contents, text};
 
 use super::comparison::{Figure, Side, compare};
 use super::floor;
@@ -30,12 +30,13 @@ pub fn run(jdk: &Jdk) -> Result<(), String> {
 
     let report = program::report(jdk, "sampler");
     let sampler = |interval: &str| -> Result<Vec<f64>, String> {
-        let option = program::shim(jdk, "sampler", &format!("interval={interval},depth=16"))?;
+        let option = program::shim(jdk, "sampler", &format!("interval={interval}"))?;
+        let _ = fs::remove_file(&report);
         let (seconds, _) = work(jdk, &[&option], &classes)?;
-        let profile =
-            fs::read_to_string(&report).map_err(|e| format!("{}: {e}", report.display()))?;
-        let samples = number_after("samples ", &profile)? / number_after("\nseconds ", &profile)?;
-        Ok(vec![seconds, number_after("ticks per second ", &profile)?, samples])
+        let profile = contents(&report)?;
+        let number = |key| number_after(key, &profile);
+        let sampled = number(" ms=")? / 1_000.0;
+        Ok(vec![seconds, number(" ticks=")? / sampled, number(" samples=")? / sampled])
     };
 
     let figures = [
