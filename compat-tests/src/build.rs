@@ -100,7 +100,7 @@ fn cargo_build(profile: &str, what: &[&str]) -> Result<(), String> {
     build.arg("--target-dir").arg(target_dir());
     // Build scripts of C code run again if it changes, and it is set only while archives are made.
     build.env_remove("SOURCE_DATE_EPOCH");
-    run(&mut build)
+    run(&mut build).map(drop)
 }
 
 /// Compiles the agent `agents/NAME.c` to a library of this name.

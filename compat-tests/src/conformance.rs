@@ -96,5 +96,5 @@ pub fn compile_workloads(jar: &Path) -> Result<(), String> {
     let classes = build::java(&sources, &classes, 8, &[])?;
     let mut command = Command::new(jdk.home.join("bin/jar"));
     command.args(["--create", "--no-manifest", "--no-compress", "--date", "2000-01-01T00:00:00Z"]);
-    run(command.args(["--file", text(jar)?, "-C", &classes, "."]))
+    run(command.args(["--file", text(jar)?, "-C", &classes, "."])).map(drop)
 }

@@ -600,7 +600,7 @@ fn share_classes(machine: &Machine, home: &Path) -> Result<(), String> {
     if ["lib", "bin"].iter().any(|folder| home.join(folder).join("server/classes.jsa").is_file()) {
         return Ok(());
     }
-    run(machine.command(&home.join("bin/java")).arg("-Xshare:dump"))
+    run(machine.command(&home.join("bin/java")).arg("-Xshare:dump")).map(drop)
 }
 
 /// Acquires a lock against other processes, which is held until the result is dropped.

@@ -7,9 +7,10 @@ use std::process::Command;
 
 use compat_tests::build::LIBRARY;
 use compat_tests::machine::{ALL, EMULATOR, FORMATS, Machine, TESTED};
+use compat_tests::tool::run;
 use compat_tests::{jdk, target_dir, workspace_root};
 
-use crate::product::{run, usual_linker};
+use crate::product::usual_linker;
 
 const MACHINE: &str = "--machine";
 /// The address space of an emulated program, in KiB. qemu tracks each page, so the terabytes that the buffer of a

@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 
 use compat_tests::debian::{self, Distribution};
 use compat_tests::machine::{self, Machine};
+use compat_tests::tool::run;
 use compat_tests::{changes, jdk, text, workspace_root};
 use harness::{GIVEN, Result};
 
@@ -90,11 +91,6 @@ fn with_emulator(machine: &Machine) -> Option<String> {
 fn in_namespace(script: &str) -> Result<String> {
     let mut unshare = Command::new("unshare");
     run(unshare.args(["--map-root-user", "--mount", "sh", "-e", "-c", script]))
-}
-
-/// Runs a program, which must succeed. Returns its standard output.
-fn run(command: &mut Command) -> Result<String> {
-    harness::run(command).map(|[out, _]| out)
 }
 
 fn scratch(name: &str) -> Result<PathBuf> {

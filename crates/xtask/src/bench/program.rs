@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use compat_tests::jdk::Jdk;
-use compat_tests::{build, text};
+use compat_tests::{build, text, tool};
 
 /// The output of a program.
 pub struct Printed {
@@ -19,21 +19,10 @@ impl Printed {
     }
 }
 
-/// Runs the command and waits for its end.
-///
-/// # Errors
-/// Fails if it cannot be run or fails; the error contains its standard error.
+/// Runs the command, which must succeed.
 pub fn run(command: &mut Command) -> Result<Printed, String> {
-    let output =
-        command.output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
-    let printed = Printed {
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
-    if output.status.success() {
-        return Ok(printed);
-    }
-    Err(format!("{command:?} ended with {}: {}", output.status, printed.stderr))
+    let [stdout, stderr] = tool::output(command)?;
+    Ok(Printed { stdout, stderr })
 }
 
 /// Returns the JVM option that loads the shim with this agent of the compatibility tests. The agent writes to its

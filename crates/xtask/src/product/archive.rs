@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use compat_tests::tool::run;
 use compat_tests::workspace_root;
 
-use super::build::{Build, run};
+use super::build::Build;
 
 /// Links the compiler's archive into one object file that defines only the symbols that libjvmpi.so exports. So a
 /// program can link other Rust libraries too.

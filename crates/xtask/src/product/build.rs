@@ -2,11 +2,12 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use compat_tests::build::{self, TOOLS};
 use compat_tests::machine::Machine;
+use compat_tests::tool::run;
 use compat_tests::{cargo, target_dir, workspace_root};
 
 use super::musl;
@@ -146,16 +147,4 @@ fn of_commit(variable: &str, format: &str) -> Result<String, String> {
     git.args(["log", "-1"]).arg(format!("--format={format}")).current_dir(workspace_root());
     let value = run(&mut git).map_err(|why| format!("{why}\nwithout git, set {variable}"))?;
     Ok(value.trim().to_owned())
-}
-
-/// Runs a program and returns its output.
-pub fn run(command: &mut Command) -> Result<String, String> {
-    let program = Path::new(command.get_program()).display().to_string();
-    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
-    if !output.status.success() {
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        return Err(format!("{program} failed ({}):\n{said}", output.status));
-    }
-    String::from_utf8(output.stdout).map_err(|error| format!("{program}: {error}"))
 }

@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use compat_tests::tool::run;
 use compat_tests::{cargo, workspace_root};
 use serde_json::{Value, json};
 
-use super::build::{Build, VERSION, run, time};
+use super::build::{Build, VERSION, time};
 
 /// The packages that are built.
 const ROOTS: [&str; 3] = ["jvmpi-shim", "jvmpi-hprof", "jvmpi-cli"];

@@ -15,8 +15,9 @@ use std::process::Command;
 
 use compat_tests::machine::Machine;
 use compat_tests::text;
+use compat_tests::tool::run;
 
-use super::build::{Build, run};
+use super::build::Build;
 use super::script::{file, script};
 
 /// The oldest supported version of glibc. Rust's standard library needs this version, and so do JDKs.

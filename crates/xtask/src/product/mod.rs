@@ -11,11 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use compat_tests::machine::Machine;
+use compat_tests::tool::run;
 use compat_tests::workspace_root;
 
 use crate::docs;
 
-pub use build::{Anywhere, Build, COMMIT, VERSION, commit, run, time, usual_linker};
+pub use build::{Anywhere, Build, COMMIT, VERSION, commit, time, usual_linker};
 use components::Components;
 pub use glibc::{OLDEST_GLIBC, newest_glibc, version};
 

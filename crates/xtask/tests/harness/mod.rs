@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 
 use compat_tests::jdk::{self, Jdk};
 use compat_tests::machine::Machine;
+pub use compat_tests::tool::output as run;
 use compat_tests::{build, workspace_root};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -67,17 +68,6 @@ pub fn scratch(tests: &str, name: &str) -> Result<PathBuf> {
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(&directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     Ok(directory)
-}
-
-/// Runs a program, which must succeed. Returns its standard output and standard error.
-pub fn run(command: &mut Command) -> Result<[String; 2]> {
-    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
-    let [out, err] =
-        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
-    if output.status.success() {
-        return Ok([out, err]);
-    }
-    Err(format!("{command:?}: {}\n{out}{err}", output.status))
 }
 
 /// Returns a command for `cargo xtask`.
