@@ -12,8 +12,8 @@ use jvmpi_layers::check::rules;
 
 use crate::cross;
 
-/// Pages outside `docs/` that the site includes, with their titles. Other files that pages link to are copied.
-const PROJECT: [(&str, &str); 7] = [
+/// Pages outside `docs/` that the site and an installation include, with their titles. Other files that pages link to are copied.
+pub const PROJECT: [(&str, &str); 7] = [
     ("README.md", "Overview"),
     ("CHANGELOG.md", "Changes"),
     ("CONTRIBUTING.md", "Contributing"),
@@ -119,7 +119,7 @@ fn place(file: &str) -> String {
 }
 
 /// Returns a file, or all files below a folder, relative to the root.
-fn files_below(root: &Path, path: &str) -> Result<Vec<String>, String> {
+pub fn files_below(root: &Path, path: &str) -> Result<Vec<String>, String> {
     if root.join(path).is_file() {
         return Ok(vec![path.to_owned()]);
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use compat_tests::machine::Machine;
 use compat_tests::tool::run;
-use compat_tests::workspace_root;
+use compat_tests::{contents, workspace_root};
 
 use crate::docs;
 
@@ -163,8 +163,7 @@ pub fn build_files(lib: &str) -> Result<Vec<(String, String)>, String> {
         ("cmake/jvmpi", "jvmpi-config-version.cmake"),
     ];
     let fill_in = |(directory, name): (&str, &str)| {
-        let path = workspace_root().join("packaging").join(name);
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let text = contents(workspace_root().join("packaging").join(name))?;
         let text = text.replace("@VERSION@", VERSION).replace("@LIB@", lib);
         Ok((format!("{lib}/{directory}/{name}"), text.replace("@PARENTS@/", &parents)))
     };
@@ -178,7 +177,7 @@ fn generated(build: &Build, made: &Path) -> Result<Vec<File>, String> {
     let _ = fs::remove_dir_all(&manual);
     run(jvmpi().arg("man").arg(&manual))?;
     let mut files = Vec::new();
-    for name in names_in(&manual)? {
+    for name in docs::files_below(&manual, "")? {
         files.push(data(&format!("share/man/man1/{name}"), &manual.join(&name)));
     }
     for (shell, path) in [
@@ -194,51 +193,21 @@ fn generated(build: &Build, made: &Path) -> Result<Vec<File>, String> {
 
 fn documentation() -> Result<Vec<File>, String> {
     let root = workspace_root();
-    let mut files = Vec::new();
-    for name in [
-        "README.md",
-        "CHANGELOG.md",
-        "CONTRIBUTING.md",
-        "RELEASING.md",
-        "compat-tests/README.md",
-        "SECURITY.md",
-        "LICENSE-APACHE",
-        "LICENSE-MIT",
-        "packaging/REVIEWED.md",
-    ] {
-        files.push(data(&format!("{DOCUMENTATION}/{name}"), &root.join(name)));
+    let mut paths: Vec<_> = docs::PROJECT.map(|(page, _)| page.to_owned()).into();
+    paths.extend(["LICENSE-APACHE", "LICENSE-MIT"].map(String::from));
+    for directory in ["docs", "compat-tests/faults", "examples"] {
+        paths.extend(docs::files_below(root, directory)?);
     }
-    let parts = names_in(&root.join("docs"))?.into_iter().map(|name| format!("docs/{name}"));
-    let parts = parts.filter(|path| root.join(path).is_dir());
-    let others = [
-        "docs",
-        "compat-tests/faults",
-        "examples",
-        "examples/agent",
-        "examples/embed",
-        "examples/jvmti",
-    ]
-    .map(String::from);
-    for directory in parts.chain(others) {
-        for name in names_in(&root.join(&directory))? {
-            let path = format!("{directory}/{name}");
-            let (file, generated) = (root.join(&path), docs::generated(&path));
-            if file.is_file() && generated.is_empty() {
-                files.push(data(&format!("{DOCUMENTATION}/{path}"), &file));
-            } else if file.is_file() {
-                let page = fs::read_to_string(&file).map_err(|e| format!("{path}: {e}"))?;
-                let content = Content::Text(page + &generated);
-                files.push(File { path: format!("{DOCUMENTATION}/{path}"), content });
-            }
-        }
-    }
-    Ok(files)
-}
-
-fn names_in(directory: &Path) -> Result<Vec<String>, String> {
-    let entries =
-        fs::read_dir(directory).map_err(|e| format!("{}: {e}", directory.display()))?.flatten();
-    Ok(entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    let file = |name: String| {
+        let (path, from, generated) =
+            (format!("{DOCUMENTATION}/{name}"), root.join(&name), docs::generated(&name));
+        let content = match generated.as_str() {
+            "" => Content::Data(from),
+            _ => Content::Text(contents(from)? + &generated),
+        };
+        Ok(File { path, content })
+    };
+    paths.into_iter().map(file).collect()
 }
 
 #[cfg(test)]
