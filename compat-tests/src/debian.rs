@@ -59,3 +59,15 @@ pub fn download(
     tool("apt-get", &[&settings[..], &["download"], &packages].concat(), directory)?;
     fs::remove_dir_all(&lists).map_err(error)
 }
+
+/// Downloads packages, and unpacks them into the directory.
+pub fn unpack(
+    machine: &Machine,
+    distribution: Distribution,
+    packages: &[&str],
+    directory: &Path,
+) -> Result<(), String> {
+    download(machine, distribution, packages, directory)?;
+    let unpack = "for package in *.deb; do dpkg -x \"$package\" .; rm \"$package\"; done";
+    tool("sh", &["-ec", unpack], directory)
+}

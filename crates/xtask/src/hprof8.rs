@@ -4,7 +4,6 @@
 use compat_tests::build;
 use compat_tests::debian::{self, Distribution};
 use compat_tests::machine::Machine;
-use compat_tests::tool::tool;
 use compat_tests::{jdk, text, workspace_root};
 use jvmpi_formats::profile::heap::{Elements, Record, Root};
 use jvmpi_formats::profile::{
@@ -299,17 +298,10 @@ fn root() -> Result<PathBuf, String> {
     if !root.join("w").is_dir() {
         let part = root.with_extension("part");
         let _ = fs::remove_dir_all(&part);
-        fs::create_dir_all(part.join("packages")).map_err(error)?;
+        fs::create_dir_all(&part).map_err(error)?;
         println!("downloading JDK 8");
         let packages = [&["openjdk-8-jre-headless"], &debian::LIBRARIES[..]].concat();
-        let folder = part.join("packages");
-        debian::download(Machine::this(), Distribution::Unstable, &packages, &folder)?;
-        for package in fs::read_dir(&folder).map_err(error)?.flatten() {
-            if package.path().extension().is_some_and(|end| end == "deb") {
-                tool("dpkg", &["-x", text(&package.path())?, text(&part)?], &folder)?;
-            }
-        }
-        fs::remove_dir_all(&folder).map_err(error)?;
+        debian::unpack(Machine::this(), Distribution::Unstable, &packages, &part)?;
         for link in ["lib", "lib64"] {
             let _ = std::os::unix::fs::symlink(format!("usr/{link}"), part.join(link));
         }
