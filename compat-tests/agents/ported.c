@@ -183,8 +183,7 @@ static void notify(JVMPI_Event *e)
         print_call(e, "leaves");
         break;
     case JVMPI_EVENT_JVM_SHUT_DOWN:
-        if (strcmp(option("methods", "0"), "1") != 0)
-            finish();
+        finish();
         break;
     }
     jvmpi->RawMonitorExit(lock);
@@ -194,21 +193,13 @@ static void notify(JVMPI_Event *e)
 
 ON_LOAD(notify)
 {
-    static const jint of_methods[] = {
-        JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END, JVMPI_EVENT_METHOD_ENTRY,
-        JVMPI_EVENT_METHOD_EXIT, 0,
-    };
-    static const jint of_all[] = {
-        JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END,
-        JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED, JVMPI_EVENT_MONITOR_WAIT,
-        JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_OBJECT_ALLOC, JVMPI_EVENT_OBJECT_FREE,
-        JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN, 0,
-    };
-    const jint *event;
-
     lock = jvmpi->RawMonitorCreate("_ported");
     timer = jvmpi->RawMonitorCreate("_ported_timer");
-    event = strcmp(option("methods", "0"), "1") == 0 ? of_methods : of_all;
-    for (; *event != 0; event++)
-        enable(*event);
+    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_THREAD_START, JVMPI_EVENT_THREAD_END);
+    if (strcmp(option("methods", "0"), "1") == 0)
+        ENABLE(JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT);
+    else
+        ENABLE(JVMPI_EVENT_CLASS_UNLOAD, JVMPI_EVENT_MONITOR_CONTENDED_ENTER, JVMPI_EVENT_MONITOR_CONTENDED_ENTERED,
+               JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_GC_START, JVMPI_EVENT_GC_FINISH, JVMPI_EVENT_OBJECT_ALLOC,
+               JVMPI_EVENT_OBJECT_FREE, JVMPI_EVENT_JVM_INIT_DONE, JVMPI_EVENT_JVM_SHUT_DOWN);
 }

@@ -292,7 +292,7 @@ fn unusable_library_is_refused(vm: &Vm<'_>) -> Result<(), String> {
     let mut libraries = vec![
         PathBuf::from("/no/such/libagent.so"),
         PathBuf::from("no_such_agent"),
-        build::agent("no_onload")?,
+        build::agent("control")?,
         build::agent("onload_fails")?,
         build::agent("unresolved")?,
         write("libtext.so", b"#!/bin/sh\necho no library\n")?,
@@ -308,13 +308,13 @@ fn unusable_library_is_refused(vm: &Vm<'_>) -> Result<(), String> {
 /// JVMs before 25 print themselves why they do not start; 25 would crash without a check by the shim.
 fn unusable_xrun_library_is_refused(vm: &Vm<'_>) -> Result<(), String> {
     let by_the_shim: &[&str] =
-        if vm.jdk.feature >= 25 { &["unresolved", "no_onload"] } else { &["unresolved"] };
-    for library in ["unresolved", "no_onload", "onload_fails"] {
+        if vm.jdk.feature >= 25 { &["unresolved", "control"] } else { &["unresolved"] };
+    for library in ["unresolved", "control", "onload_fails"] {
         let outcome = vm.java("Hello")?.shim_alone()?.xrun(library, ":options")?.run_to(1)?;
         ensure!(!outcome.stdout.contains("hello"), "output: {}", outcome.stdout);
         if by_the_shim.contains(&library) {
             refused(&outcome, library)?;
-        } else if library == "no_onload" {
+        } else if library == "control" {
             ensure!(outcome.stdout.contains(library), "output: {}", outcome.stdout);
         }
     }
