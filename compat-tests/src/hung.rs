@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::ptr;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -14,16 +14,36 @@ use jvmpi_cpu_timeout::LOOK;
 use crate::cpu_timeout::{self, PATIENCE};
 use crate::{build, stacks};
 
-/// A guard for a process, which is killed if it hangs while the guard exists. Code that waits for the process or its
-/// output then continues.
+/// A process that is killed if it hangs before this is dropped. Code that waits for its output then continues.
 #[derive(Debug)]
-pub struct Guard {
+pub struct Guarded {
+    /// The process.
+    pub child: Child,
     _kept: Sender<()>,
 }
 
-impl Guard {
-    fn of(child: &Child, partner: Option<u32>, patience: Duration) -> io::Result<Self> {
-        let (process, handle) = (child.id(), handle(child)?);
+/// The end of a process.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit status, if no signal has killed it.
+    pub status: Option<i32>,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// Returns the standard output, or the standard error if the process has failed.
+    pub fn succeeded(self) -> Result<String, String> {
+        if self.status == Some(0) { Ok(self.stdout) } else { Err(self.stderr) }
+    }
+}
+
+impl Guarded {
+    fn start(command: &mut Command, partner: Option<u32>, patience: Duration) -> io::Result<Self> {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (process, handle) = (child.id(), handle(&child)?);
         let (kept, is_kept) = channel();
         thread::spawn(move || {
             let mut patience = cpu_timeout::with(process, partner, patience);
@@ -48,7 +68,22 @@ impl Guard {
                 )
             };
         });
-        Ok(Self { _kept: kept })
+        Ok(Self { child, _kept: kept })
+    }
+
+    /// Sends the process a signal.
+    pub fn signal(&self, signal: libc::c_int) {
+        let number = libc::pid_t::try_from(self.child.id()).expect("as the system has it");
+        // SAFETY: kill has no precondition, and the child was not waited for, so the number is its.
+        unsafe { libc::kill(number, signal) };
+    }
+
+    /// Waits until the process ends.
+    pub fn end(self) -> Result<Ended, String> {
+        let output = self.child.wait_with_output().map_err(|e| e.to_string())?;
+        let [stdout, stderr] =
+            [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+        Ok(Ended { status: output.status.code(), stdout, stderr })
     }
 }
 
@@ -64,37 +99,24 @@ fn handle(child: &Child) -> io::Result<OwnedFd> {
 }
 
 /// Starts the command with its output piped. CPU time of the partner process counts as its own.
-pub fn start(command: &mut Command, partner: Option<u32>) -> Result<(Child, Guard), String> {
-    start_with(command, partner, PATIENCE).map_err(|e| format!("{command:?}: {e}"))
+pub fn start(command: &mut Command, partner: Option<u32>) -> Result<Guarded, String> {
+    Guarded::start(command, partner, PATIENCE).map_err(|e| format!("{command:?}: {e}"))
 }
 
-fn start_with(
-    command: &mut Command,
-    partner: Option<u32>,
-    patience: Duration,
-) -> io::Result<(Child, Guard)> {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let guard = Guard::of(&child, partner, patience)?;
-    Ok((child, guard))
-}
-
-/// Runs the command, and returns its output and its exit status.
-pub fn output(command: &mut Command, partner: Option<u32>) -> Result<Output, String> {
-    let (child, _guard) = start(command.stdin(Stdio::null()), partner)?;
-    child.wait_with_output().map_err(|e| format!("{command:?}: {e}"))
+/// Runs the command to its end.
+pub fn output(command: &mut Command, partner: Option<u32>) -> Result<Ended, String> {
+    start(command.stdin(Stdio::null()), partner)?.end()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::ExitStatusExt;
 
     #[test]
     fn process_that_waits_forever_is_killed() {
-        let mut command = Command::new("sleep");
-        let (child, _guard) =
-            start_with(command.arg("infinity"), None, Duration::from_millis(500)).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.signal(), Some(libc::SIGKILL));
+        let mut sleep = Command::new("sleep");
+        let patience = Duration::from_millis(500);
+        let sleep = Guarded::start(sleep.arg("infinity"), None, patience).unwrap();
+        assert_eq!(sleep.end().unwrap().status, None);
     }
 }

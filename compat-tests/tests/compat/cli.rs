@@ -7,12 +7,12 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use compat_tests::hung;
+use compat_tests::hung::{self, Guarded};
 use compat_tests::machine::Machine;
 use compat_tests::tool::copy_program;
 use flate2::read::GzDecoder;
@@ -120,11 +120,9 @@ fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
     };
     let slash = ["--setting", "names=slash", "--setting", "ids=32bit"];
     for (settings, events) in [(&slash[..], "33"), (&[], "42")] {
-        let output = run(settings, events)?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success() && output.stdout.is_empty(), "{events}: {said}");
+        equal(events, run(settings, events)?.succeeded()?.as_str(), "")?;
     }
-    ensure!(!run(&["--setting", "names=dot"], "42")?.status.success(), "other settings were taken");
+    ensure!(run(&["--setting", "names=dot"], "42")?.status != Some(0), "other settings were taken");
     let outcome = java.finish(0)?;
     equal("output of the program", outcome.stdout.as_str(), "ready\ndone\n")?;
     let refused = "names=dot: this JVM has loaded libjvmpi.so before";
@@ -166,11 +164,10 @@ fn names_the_owner(pid: &str) -> Result<(), String> {
     jvmpi.args(["run", "--pid", pid, "foo"]).current_dir("/").uid(NOBODY).gid(NOBODY);
     let output = hung::output(&mut jvmpi, None);
     fs::remove_dir_all(&directory).map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&output?.stderr).into_owned();
     let line = format!(
         "jvmpi: error: process {pid} belongs to root: run jvmpi as root (sudo -u root jvmpi …)\n"
     );
-    equal("standard error", said, line)
+    equal("standard error", output?.stderr, line)
 }
 
 /// The ID of a user that owns no files.
@@ -185,28 +182,20 @@ fn ends(java: Running) -> Result<(), String> {
 pub fn jvmpi(partner: Option<u32>, arguments: &[&str]) -> Result<String, String> {
     let mut jvmpi = jvmpi_command(arguments)?;
     let output = hung::output(&mut jvmpi, partner)?;
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{jvmpi:?}: {}: {stderr}", output.status);
-    String::from_utf8(output.stdout).map_err(|e| e.to_string())
-}
-
-/// Waits for the end of a command. Returns its exit status and its errors.
-fn said(command: Child) -> Result<(Option<i32>, String), String> {
-    let output = command.wait_with_output().map_err(|e| e.to_string())?;
-    Ok((output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()))
+    output.succeeded().map_err(|said| format!("{jvmpi:?}: {said}"))
 }
 
 /// Runs `jvmpi`, which prints one line with this text and fails.
 fn refused(arguments: &[&str], why: &str) -> Result<(), String> {
-    let output = hung::output(&mut jvmpi_command(arguments)?, None)?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let hung::Ended { status, stderr: said, .. } =
+        hung::output(&mut jvmpi_command(arguments)?, None)?;
     ensure!(said.starts_with("jvmpi: error: ") && said.contains(why), "not `{why}`: {said}");
     equal("lines", said.lines().count(), 1)?;
-    equal("exit status", output.status.code(), Some(1))
+    equal("exit status", status, Some(1))
 }
 
 /// Starts a recording of this JVM and waits until HPROF is loaded.
-fn recording(vm: &Vm<'_>, java: &Running, more: &[&str]) -> Result<(Child, hung::Guard), String> {
+fn recording(vm: &Vm<'_>, java: &Running, more: &[&str]) -> Result<Guarded, String> {
     let pid = java.process().to_string();
     let record = [&["record", "--pid", &pid], more].concat();
     let started = hung::start(&mut jvmpi_command(&record)?, Some(java.process()))?;
@@ -364,15 +353,15 @@ fn commands_end_though_a_jvm_does_not_answer(vm: &Vm<'_>) -> Result<(), String> 
     let has_connected = || Ok(connections(&socket)? > before + 1);
     ends_without_an_answer(&dump, Some(libc::SIGINT), "an incomplete request", has_connected)?;
     drop(incomplete);
-    let (early, _guard) = recording(vm, &java, &["--every", "0.2", "-o", text(&begun)?])?;
+    let early = recording(vm, &java, &["--every", "0.2", "-o", text(&begun)?])?;
     stop(&java)?;
     for (command, signal) in &commands {
         let before = connections(&socket)?;
         let has_connected = || Ok(connections(&socket)? > before);
         ends_without_an_answer(command, *signal, "the JVM's socket", has_connected)?;
     }
-    interrupt(&early);
-    let (_, said) = said(early)?;
+    early.signal(libc::SIGINT);
+    let said = early.end()?.stderr;
     ensure!(said.contains("is stopped by a signal") || said.contains("in time"), "{said}");
     // The JVM would execute the request after it continues.
     drop(java);
@@ -406,22 +395,23 @@ fn ends_without_an_answer(
     what: &str,
     mut waits: impl FnMut() -> Result<bool, String>,
 ) -> Result<(), String> {
-    let (mut child, _guard) = hung::start(&mut jvmpi_command(command)?, None)?;
-    let listens = |child: &Child| {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id()));
+    let mut jvmpi = hung::start(&mut jvmpi_command(command)?, None)?;
+    let status = format!("/proc/{}/status", jvmpi.child.id());
+    let listens = || {
+        let status = fs::read_to_string(&status);
         let blocked = status.unwrap_or_default();
         blocked.lines().any(|line| line.starts_with("SigBlk:") && !line.ends_with("0000"))
     };
     let mut is_sent = signal.is_none();
-    while child.try_wait().map_err(|e| e.to_string())?.is_none() {
+    while jvmpi.child.try_wait().map_err(|e| e.to_string())?.is_none() {
         let is_waiting = waits()?;
-        if let Some(signal) = signal.filter(|_| !is_sent && is_waiting && listens(&child)) {
-            send(&child, signal);
+        if let Some(signal) = signal.filter(|_| !is_sent && is_waiting && listens()) {
+            jvmpi.signal(signal);
             is_sent = true;
         }
         thread::sleep(TICK);
     }
-    let (status, said) = said(child)?;
+    let hung::Ended { status, stderr: said, .. } = jvmpi.end()?;
     let is_said = said.contains("interrupted before") || said.contains("has not answered in time");
     ensure!(status != Some(0) && is_said, "{what}: {command:?}: {said}");
     equal("lines", said.trim().lines().count(), 1)
@@ -439,8 +429,7 @@ fn record_waits_for_a_jvm_that_is_starting(vm: &Vm<'_>) -> Result<(), String> {
         java.wait_until(|| Ok(contents(&maps)?.contains("/libjvm.so")))?;
         let arguments = ["record", "-d", "1", "-o", text(&file)?, "--pid", &pid];
         let output = hung::output(&mut jvmpi_command(&arguments)?, Some(java.process()))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success() && !said.contains("error"), "{said}");
+        ensure!(output.status == Some(0) && !output.stderr.contains("error"), "{output:?}");
         java.wait_for("ready")?;
         let outcome = java.finish(0)?;
         ensure!(!outcome.stderr.contains("JVMTI"), "{}", outcome.stderr);
@@ -457,20 +446,21 @@ fn record_that_is_killed_leaves_its_last_snapshot(vm: &Vm<'_>) -> Result<(), Str
     let record = |name: &str| {
         let file = directory.join(name);
         let options = ["--wall", "--every", "0.1", "-o", text(&file)?];
-        let (mut record, guard) = recording(vm, &java, &options)?;
+        let mut record = recording(vm, &java, &options)?;
         while !file.exists() {
-            let ended = record.try_wait().map_err(|e| e.to_string())?;
+            let ended = record.child.try_wait().map_err(|e| e.to_string())?;
             ensure!(ended.is_none(), "{ended:?}");
             thread::sleep(TICK);
         }
-        Ok((file, record, guard))
+        Ok((file, record))
     };
-    let (first, mut killed, _guard) = record("first.txt")?;
-    killed.kill().and_then(|()| killed.wait()).map_err(|e| e.to_string())?;
-    let (second, record, _guard) = record("second.txt")?;
+    let (first, killed) = record("first.txt")?;
+    killed.signal(libc::SIGKILL);
+    killed.end()?;
+    let (second, record) = record("second.txt")?;
     // It is a zombie until the test waits for it.
     java.signal(libc::SIGKILL)?;
-    let (_, said) = said(record)?;
+    let said = record.end()?.stderr;
     ensure!(!said.contains("detached"), "{said}");
     for file in [first, second] {
         ensure!(!read(&file)?.profile().sections.is_empty(), "{} is empty", file.display());
@@ -483,13 +473,13 @@ fn record_attaches_until_it_is_stopped(vm: &Vm<'_>) -> Result<(), String> {
     let file = empty_directory(vm, "stopped")?.join("stopped.txt");
     let java = vm.java("Wait")?.ready()?;
     let pid = java.process().to_string();
-    let (record, _guard) = recording(vm, &java, &["--alloc", "--locks", "-o", text(&file)?])?;
+    let record = recording(vm, &java, &["--alloc", "--locks", "-o", text(&file)?])?;
     refused(
         &["record", "-o", "second.txt", "--pid", &pid],
         "if another recording of it is running, end that one first",
     )?;
-    interrupt(&record);
-    let (status, said) = said(record)?;
+    record.signal(libc::SIGINT);
+    let hung::Ended { status, stderr: said, .. } = record.end()?;
     equal(&said, status, Some(0))?;
     let file = read(&file)?;
     ensure!(file.profile().sites().next().is_some(), "no sites: {said}");
@@ -631,8 +621,7 @@ fn take_request(mut stream: &TcpStream) -> std::io::Result<ExportProfilesService
 
 /// A recording of a program without a JVM. The program ends when its input is closed.
 struct Impersonated {
-    record: Child,
-    _guard: hung::Guard,
+    record: Guarded,
     /// The address that JVMs connect to, and the secret that they send first.
     address: String,
     secret: String,
@@ -647,9 +636,9 @@ impl Impersonated {
         let program = "echo \"$JAVA_TOOL_OPTIONS,$JVMPI_CHANNEL\"; exec cat";
         let record = ["record", "-o", text(file)?];
         let record = [&record[..], options, &["--", "sh", "-c", program]].concat();
-        let (mut record, guard) = hung::start(jvmpi_command(&record)?.stdin(Stdio::piped()), None)?;
+        let mut record = hung::start(jvmpi_command(&record)?.stdin(Stdio::piped()), None)?;
         let mut line = String::new();
-        let output = record.stdout.as_mut().ok_or("no output")?;
+        let output = record.child.stdout.as_mut().ok_or("no output")?;
         BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
         // All users can see the options of a JVM, so the secret is in its environment.
         let channel = line.trim_end().rsplit_once(',').and_then(|(options, secret)| {
@@ -658,7 +647,7 @@ impl Impersonated {
         });
         let (address, secret) = channel.ok_or_else(|| format!("no port and secret in {line}"))?;
         let (address, secret) = (address.to_owned(), secret.to_owned());
-        Ok(Self { record, _guard: guard, address, secret })
+        Ok(Self { record, address, secret })
     }
 
     /// Connects and sends these bytes.
@@ -676,7 +665,7 @@ impl Impersonated {
 
     /// Lets the program end. Returns the exit status of the recording and its errors.
     fn finish(self) -> Result<(Option<i32>, String), String> {
-        said(self.record)
+        self.record.end().map(|ended| (ended.status, ended.stderr))
     }
 }
 
@@ -840,22 +829,12 @@ fn jvmpi_command(arguments: &[&str]) -> Result<Command, String> {
     Ok(jvmpi)
 }
 
-fn interrupt(jvmpi: &Child) {
-    send(jvmpi, libc::SIGINT);
-}
-
-fn send(jvmpi: &Child, signal: libc::c_int) {
-    let number = libc::pid_t::try_from(jvmpi.id()).expect("as the system has it");
-    // SAFETY: kill has no precondition, and the child was not waited for, so the number is its.
-    unsafe { libc::kill(number, signal) };
-}
-
 fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Busy")?.ready()?;
     let pid = java.process();
     let mut top = jvmpi_command(&["top", "--pid", &pid.to_string()])?;
-    let (mut top, _guard) = hung::start(&mut top, Some(pid))?;
-    let mut lines = BufReader::new(top.stdout.take().ok_or("no output")?).lines();
+    let mut top = hung::start(&mut top, Some(pid))?;
+    let mut lines = BufReader::new(top.child.stdout.take().ok_or("no output")?).lines();
     // On a busy machine a table may be empty.
     let mut before = String::new();
     loop {
@@ -866,9 +845,8 @@ fn top_shows_the_hottest_method(vm: &Vm<'_>) -> Result<(), String> {
         }
         before = line;
     }
-    interrupt(&top);
-    let (status, said) = said(top)?;
-    equal(&said, status, Some(0))?;
+    top.signal(libc::SIGINT);
+    top.end()?.succeeded()?;
     ends(java)
 }
 
@@ -1047,16 +1025,15 @@ fn heap_of_openj9_is_refused(directory: &Path) -> Result<(), String> {
     };
     let preload = [library("libjvm.so")?, library("libj9vm29.so")?].join(":");
     let mut cat = Command::new("cat");
-    let (mut cat, _guard) =
-        hung::start(cat.env("LD_PRELOAD", preload).stdin(Stdio::piped()), None)?;
+    let mut cat = hung::start(cat.env("LD_PRELOAD", preload).stdin(Stdio::piped()), None)?;
     // It answers when it runs with its libraries.
-    let (input, output) = (cat.stdin.as_mut(), cat.stdout.as_mut());
+    let (input, output) = (cat.child.stdin.as_mut(), cat.child.stdout.as_mut());
     input.ok_or("no input")?.write_all(b"?").map_err(|e| e.to_string())?;
     output.ok_or("no output")?.read_exact(&mut [0]).map_err(|e| e.to_string())?;
     let file = directory.join("heap.hprof");
-    let heap = ["heap", "--pid", &cat.id().to_string(), "-o", text(&file)?];
+    let heap = ["heap", "--pid", &cat.child.id().to_string(), "-o", text(&file)?];
     refused(&heap, "is OpenJ9, which jvmpi")?;
-    equal("status of cat", said(cat)?.0, Some(0))
+    cat.end()?.succeeded().map(drop)
 }
 
 /// A JVM that ends by itself is dumped before it does, with unreachable objects.
@@ -1161,8 +1138,7 @@ fn jvms_are_listed_and_found_by_name(vm: &Vm<'_>) -> Result<(), String> {
     }
     refused(&["stacks", "no such class"], "no running JVM has no such class in its name")?;
     let many = format!("{} Stacks", java.process());
-    let both = hung::output(&mut jvmpi_command(&["stacks", "a"])?, None)?;
-    let said = String::from_utf8_lossy(&both.stderr);
+    let said = hung::output(&mut jvmpi_command(&["stacks", "a"])?, None)?.stderr;
     ensure!(said.contains("fits several JVMs") && said.contains(&many), "{said}");
     let record = ["record", "--wall", "-d", "300ms", "--setting", "log=info", "-o", text(&file)?];
     let number = java.process().to_string();
@@ -1242,9 +1218,9 @@ fn top_on_a_terminal_filters_and_shows_threads(vm: &Vm<'_>) -> Result<(), String
     let mut script = Command::new("script");
     script.args(["-qec", &top, "/dev/null"]).env("JVMPI_LIBRARY", build::shim()?);
     let script = script.env("TERM", "xterm").stdin(Stdio::piped());
-    let (mut top, _guard) = hung::start(script, Some(java.process()))?;
-    let mut keys = top.stdin.take().ok_or("no input")?;
-    let mut screen = BufReader::new(top.stdout.take().ok_or("no output")?);
+    let mut top = hung::start(script, Some(java.process()))?;
+    let mut keys = top.child.stdin.take().ok_or("no input")?;
+    let mut screen = BufReader::new(top.child.stdout.take().ok_or("no output")?);
     let mut shows = |part: &str| -> Result<(), String> {
         let mut seen = String::new();
         while !seen.contains(part) {
@@ -1264,7 +1240,6 @@ fn top_on_a_terminal_filters_and_shows_threads(vm: &Vm<'_>) -> Result<(), String
     press("?")?;
     shows("show only rows with a text")?;
     press("q")?;
-    let status = top.wait().map_err(|e| e.to_string())?;
-    equal("exit status", status.code(), Some(0))?;
+    top.end()?.succeeded()?;
     ends(java)
 }

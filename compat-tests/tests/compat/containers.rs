@@ -82,9 +82,7 @@ impl Container {
             file,
         ]);
         enter.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        let output = hung::output(&mut enter, Some(self.jvm))?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(if output.status.success() { Ok(()) } else { Err(said) })
+        Ok(hung::output(&mut enter, Some(self.jvm))?.succeeded().map(drop))
     }
 }
 

@@ -87,11 +87,7 @@ impl Container {
         let mut jvmpi = Command::new(build::command()?);
         jvmpi.args(arguments).args(["--pid", &pid.to_string()]);
         jvmpi.env("JVMPI_LIBRARY", self.libraries.join("libjvmpi.so"));
-        let output = hung::output(&mut jvmpi, Some(pid))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        hung::output(&mut jvmpi, Some(pid))?.succeeded().map(drop)
     }
 
     fn refuses_to_attach(&self, why: &str) -> Result<(), String> {

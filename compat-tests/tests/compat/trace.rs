@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use compat_tests::hung;
+use compat_tests::hung::{self, Ended};
 use jvmpi_formats::profile::File;
 
 use crate::hprof::{limit_files, methods};
@@ -27,24 +27,22 @@ cases![
 ];
 
 /// Runs `jvmpi` with these arguments, and demands this exit status.
-fn jvmpi(vm: &Vm<'_>, arguments: &[&str], status: i32) -> Result<Output, String> {
+fn jvmpi(vm: &Vm<'_>, arguments: &[&str], status: i32) -> Result<Ended, String> {
     command(vm, Command::new(build::command()?).args(arguments), status)
 }
 
-fn command(vm: &Vm<'_>, command: &mut Command, status: i32) -> Result<Output, String> {
+fn command(vm: &Vm<'_>, command: &mut Command, status: i32) -> Result<Ended, String> {
     let report = vm.file("replayed");
     let _ = fs::remove_file(&report);
     command.env("JVMPI_TEST_REPORT", &report);
-    let output = hung::output(command, None)?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.code() == Some(status), "{command:?}: {}: {said}", output.status);
-    Ok(output)
+    let ended = hung::output(command, None)?;
+    ensure!(ended.status == Some(status), "{command:?}: {ended:?}");
+    Ok(ended)
 }
 
 /// Returns the numbers of the events and calls in a recording.
 fn stats(vm: &Vm<'_>, trace: &str) -> Result<String, String> {
-    let stats = jvmpi(vm, &["trace", "stats", trace], 0)?;
-    Ok(String::from_utf8_lossy(&stats.stdout).into_owned())
+    jvmpi(vm, &["trace", "stats", trace], 0).map(|ended| ended.stdout)
 }
 
 /// Returns what the agent reports in a replay.
@@ -76,8 +74,7 @@ fn replayed_profile_is_that_of_the_run(vm: &Vm<'_>) -> Result<(), String> {
     let trace = recording(vm, "trace")?;
     let java = vm.java("Profiled")?.arguments(["calls", "objects"]);
     let outcome = recorded(java, &trace).shim(&agent("live.txt")?)?.run()?;
-    let replayed = jvmpi(vm, &["replay", &trace, &agent("again.txt")?], 0)?;
-    let said = String::from_utf8_lossy(&replayed.stderr).into_owned();
+    let said = jvmpi(vm, &["replay", &trace, &agent("again.txt")?], 0)?.stderr;
     ensure!(!said.contains("HPROF ERROR"), "{said}");
     let rows = |name: &str| {
         let file = File::open(&vm.file(name)).map_err(|e| format!("{name}: {e}\n{said}"))?;
@@ -272,8 +269,7 @@ fn a_bug_shows_under_valgrind(vm: &Vm<'_>) -> Result<(), String> {
     let agent = format!("{}:mode=dangling", text(&build::agent("faulty")?)?);
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--quiet", "--error-exitcode=9"]).arg(build::command()?);
-    let output = command(vm, valgrind.args(["replay", "--quiet", &trace, &agent]), 9)?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = command(vm, valgrind.args(["replay", "--quiet", &trace, &agent]), 9)?.stderr;
     // What the replay itself does is right.
     let complaints = said.split("Invalid read").skip(1);
     let of_others = complaints.filter(|complaint| !complaint.contains("faulty.c")).count();
