@@ -314,14 +314,14 @@ impl Session {
                 let Some(jvm) = self.jvms.get_mut(&number) else { return };
                 let before = jvm.received.dumps;
                 let is_snapshot = jvm.take(&bytes, self.every);
-                if let Some(pushes) = &mut self.pushes
-                    && jvm.received.dumps > before
-                {
-                    pushes.push(number, &mut jvm.received, &self.target);
-                }
-                if self.about.java.is_none() {
-                    let process = self.target.process(jvm.received.process()).ok();
-                    self.about.java = process.and_then(|process| process.java());
+                if jvm.received.dumps > before {
+                    if let Some(pushes) = &mut self.pushes {
+                        pushes.push(number, &mut jvm.received, &self.target);
+                    }
+                    if self.about.java.is_none() {
+                        let process = self.target.process(jvm.received.process()).ok();
+                        self.about.java = process.and_then(|process| process.java());
+                    }
                 }
                 if is_snapshot {
                     self.save(number);
