@@ -24,7 +24,7 @@ pub struct Linkage {
     pub defined: Vec<String>,
     /// False if the file has no section headers, without which its symbols are unknown.
     has_sections: bool,
-    /// What the file is if it is no shared library.
+    /// The kind of the file, unless it is a shared library.
     other: Option<&'static str>,
 }
 

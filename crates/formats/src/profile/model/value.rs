@@ -1,4 +1,4 @@
-//! What profiles have in common with JVMPI: values and their types, lines, and states of threads.
+//! Values and their types, lines, and states of threads, which the events and dumps of JVMPI have too.
 
 use super::ObjectId;
 use crate::dump;
