@@ -4,7 +4,8 @@ use super::agents::Agent;
 use super::thread::{self, Thread, known_current};
 use super::virtual_thread::VirtualThread;
 use jni_sys::JNIEnv;
-use jvm::lock::Map;
+use jvm::GlobalRef;
+use jvm::lock::{Lock, Map};
 use jvmpi_sys::{JVMPI_EVENT_THREAD_START, jobjectID};
 use std::ptr;
 use std::sync::{Arc, LazyLock};
@@ -19,6 +20,9 @@ static ENDED: LazyLock<Map<usize, usize>> = LazyLock::new(Map::new);
 /// By environment, the record of a thread that ran code so late that it could not keep the record itself. It is
 /// dropped when the next such thread has the environment.
 static LATE: LazyLock<Map<usize, Arc<Thread>>> = LazyLock::new(Map::new);
+/// The records that [`forget`] has removed, and the references to their objects.
+static RECORDS: Retired<Thread> = Retired(Lock::new(Vec::new()));
+static OBJECTS: Retired<GlobalRef> = Retired(Lock::new(Vec::new()));
 /// The IDs of the objects that are hidden from agents, among them those of the shim's own threads.
 static HIDDEN: LazyLock<Map<usize, ()>> = LazyLock::new(Map::new);
 /// The environments of threads whose `java.lang.Thread` object has an ID, by that ID.
@@ -46,11 +50,31 @@ pub fn forget(thread: &Thread) {
     if let Some(as_virtual) = &thread.as_virtual {
         VIRTUAL.remove(as_virtual.number);
     }
-    BY_ENV.remove_if(thread.env().addr(), |known| ptr::eq(Arc::as_ptr(known), thread));
+    let is_it = |known: &Arc<Thread>| ptr::eq(Arc::as_ptr(known), thread);
+    if let Some(thread) = BY_ENV.remove_if(thread.env().addr(), is_it) {
+        RECORDS.add(thread);
+    }
     BY_ID.remove_if(thread.id().addr(), |env| *env == thread.env().addr());
-    // The reference is deleted outside the lock.
+    // The lock is released first.
     let object = thread.object.lock().take();
-    drop(object);
+    if let Some(object) = object {
+        OBJECTS.add(object);
+    }
+}
+
+/// Values that can no longer be looked up but may still be in use. A thread that has looked one up never drops the last
+/// reference, because it may have threads suspended, and then it may not call `free`.
+struct Retired<T>(Lock<Vec<Arc<T>>>);
+
+impl<T> Retired<T> {
+    /// Adds this, and drops all that nobody else uses. What is in use now, a later call drops.
+    fn add(&self, new: Arc<T>) {
+        let mut retired = self.0.lock();
+        retired.push(new);
+        let unused: Vec<_> = retired.extract_if(.., |any| Arc::strong_count(any) == 1).collect();
+        drop(retired);
+        drop(unused);
+    }
 }
 
 /// Records the ID of the thread's object.
@@ -152,4 +176,22 @@ pub fn recorded() -> Option<Arc<Thread>> {
     let known = known_current_env();
     let env = if known.is_null() { jvm::try_get()?.jni()?.env() } else { known };
     by_env(env)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retired_value_is_dropped_by_a_later_call_and_not_by_its_last_user() {
+        let retired = Retired(Lock::default());
+        let looked_up = Arc::new(1);
+        let value = Arc::downgrade(&looked_up);
+        retired.add(Arc::clone(&looked_up));
+        drop(looked_up);
+        assert_eq!(value.strong_count(), 1);
+        retired.add(Arc::new(2));
+        assert_eq!(value.strong_count(), 0);
+        assert!(retired.0.lock().is_empty());
+    }
 }
