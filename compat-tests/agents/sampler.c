@@ -24,7 +24,7 @@ typedef struct Stack {
 static Stack *stacks[BUCKETS];
 static int interval, max_depth;
 static long ticks, samples, unresolved;
-static long long began;
+static long long began, longest;
 static volatile int done;
 /* The variables above and the known threads belong to the owner of lock; only the sampler waits on timer. */
 static JVMPI_RawMonitor lock, timer;
@@ -92,8 +92,11 @@ static void sample(void *unused)
         jvmpi->DisableGC();
         jvmpi->RawMonitorEnter(lock);
         if (!done) {
+            long long start = nanos();
             ticks++;
             tick(self);
+            if (nanos() - start > longest)
+                longest = nanos() - start;
         }
         jvmpi->RawMonitorExit(lock);
         jvmpi->EnableGC();
@@ -118,7 +121,8 @@ static void report_samples(void)
             }
             report("stack count=%ld frames=%s", s->count, q(names));
         }
-    report("total samples=%ld unresolved=%ld ticks=%ld ms=%lld", samples, unresolved, ticks, took / 1000000);
+    report("total samples=%ld unresolved=%ld ticks=%ld ms=%lld longest=%lld", samples, unresolved, ticks,
+           took / 1000000, longest / 1000000);
 }
 
 static void notify(JVMPI_Event *e)

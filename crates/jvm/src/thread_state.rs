@@ -21,6 +21,11 @@ impl ThreadState {
         matches!(self.0 & !1, IN_VM | IN_JAVA)
     }
 
+    /// Returns true if the thread is on its way back from native code.
+    pub fn leaves_native(self) -> bool {
+        self.0 == IN_NATIVE + 1
+    }
+
     /// Returns true if the thread is blocked in the VM.
     pub fn is_blocked(self) -> bool {
         self.0 & !1 == BLOCKED

@@ -22,10 +22,12 @@ use crate::threads::{self, Thread};
 use jvm::async_call_trace::RawFrame;
 use jvm::platform::signal;
 use jvm::suspending::{self, Suspending};
-use jvm::types::JVMTI_ERROR_THREAD_SUSPENDED;
+use jvm::types::{JVMTI_ERROR_THREAD_SUSPENDED, JVMTI_THREAD_STATE_RUNNABLE};
 use jvm::{Error, capabilities};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Returns true if the signal handler needs the JVMTI events `ClassLoad` and `ClassPrepare`, and methods of a class
 /// need IDs at the latter.
@@ -118,6 +120,7 @@ fn stop(agent: &Agent, thread: &Thread) -> bool {
 fn suspend_by_jvmti(thread: &Thread) -> u32 {
     let Some(object) = thread.object() else { return RUNNING };
     let jvmti = jvm::get().jvmti;
+    await_execution(thread);
     let result = capabilities::with_suspension(jvmti, || jvmti.suspend(object.get()));
     let Some(result) = result else {
         static SAID: Once = Once::new();
@@ -132,6 +135,25 @@ fn suspend_by_jvmti(thread: &Thread) -> u32 {
     let by_others = matches!(result, Err(Error(JVMTI_ERROR_THREAD_SUSPENDED)));
     thread.suspension.by_others.store(by_others, Ordering::SeqCst);
     if by_others || result.is_ok() { SUSPENDED } else { RUNNING }
+}
+
+/// Before JDK 17, waits until the thread is neither returning from native code nor at a safepoint.
+///
+/// If JVMTI finds a thread on its way back from native code, it looks at it up to 50 times, for 6.4 seconds, until it
+/// does something else. A thread that was resumed there a moment ago, or that a safepoint held there, is suspended at
+/// once and does nothing else. After about 8 ms JVMTI suspends the thread all the same, perhaps as late as that.
+fn await_execution(thread: &Thread) {
+    const STEP: Duration = Duration::from_micros(100);
+    // Threads of the VM have run no code of the shim. They may stay blocked while JVMTI shows them as runnable.
+    if jvm::get().feature_version() >= 17 || thread.os_thread() == 0 {
+        return;
+    }
+    let is_held = || {
+        let state = thread_state::jvmti_state(thread).unwrap_or(0);
+        state & JVMTI_THREAD_STATE_RUNNABLE != 0
+            && thread.vm_state().is_some_and(|state| state.is_blocked() || state.leaves_native())
+    };
+    (0..50).take_while(|_| is_held()).for_each(|_| sleep(STEP));
 }
 
 /// Counts the threads that the thread with this number has suspended.
