@@ -1,5 +1,6 @@
 //! Lists the components of the product as a CycloneDX SBOM, and collects their licenses. cargo-cyclonedx (0.5) writes an
-//! SBOM for each package, and an archive has the components of three.
+//! SBOM for each package, and an archive has the components of three. cargo-about (0.9) too collects the licenses of one
+//! package, in two minutes, with those of macros and of each source file of ring.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
