@@ -1,19 +1,18 @@
 //! HEAP_DUMP.
 
 use super::walk::{Failure, Stack, Surroundings, Walk};
-use super::{Stacks, SuspendedThread, stop_the_world};
 use crate::classes::layouts::{self, Layout};
 use crate::gc::gate::NoGc;
 use crate::gc::lookup;
-use crate::records::agents::Agent;
+use crate::records::agents::{self, Agent};
+use crate::records::announced::Replay;
 use crate::records::class::{self, Class};
 use crate::records::ids;
-use crate::sync::announcements::Replay;
 use crate::threads::{self, Thread};
 use crate::translate::announce::{self, ClassFor};
-use crate::translate::frames::hidden_frames;
+use crate::translate::frames::{Stacks, SuspendedThread, hidden_frames, stop_the_world};
 use crate::translate::objects::{self, Unannounced};
-use crate::translate::{allocations, references};
+use crate::translate::references;
 use crate::{classes, notify};
 use jni_sys::{jclass, jint, jobject};
 use jvm::{FieldId, Jni};
@@ -29,13 +28,15 @@ const ATTEMPTS: usize = 10;
 /// The number of classes that may be loaded while threads are being suspended without another attempt.
 const NEW_CLASSES: usize = 64;
 
-/// Answers RequestEvent(HEAP_DUMP). Returns false if there is no such level, or if the dump failed.
-pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
-    let Some(level) = Level::from_number(level) else { return false };
+/// Answers RequestEvent(HEAP_DUMP). Returns false if there is no such level, or if the VM has ended meanwhile.
+///
+/// # Errors
+/// Returns the reason why there is no dump.
+pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> Result<bool, String> {
+    let Some(level) = Level::from_number(level) else { return Ok(false) };
     let run = lookup::Run::begin();
     let _no_gc = NoGc::begin();
-    let made = super::or_log("heap", make(jni, agent, thread, level));
-    let Some((mut bytes, mut stacks)) = made else { return false };
+    let (mut bytes, mut stacks) = make(jni, agent, thread, level)?;
     let (num_traces, traces) = match level {
         Level::Objects => (0, ptr::null_mut()),
         _ => stacks.traces(),
@@ -49,7 +50,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> bool {
         traces,
     };
     run.expect_requests();
-    notify::request(agent, thread, JVMPI_EVENT_HEAP_DUMP, heap_dump)
+    Ok(notify::request(agent, thread, JVMPI_EVENT_HEAP_DUMP, heap_dump))
 }
 
 fn make(
@@ -61,18 +62,14 @@ fn make(
     let _replay = Replay::begin(agent);
     let mut unannounced = Vec::new();
     let walked = jni.frame(64, |jni| walk(jni, agent, thread, level, &mut unannounced));
-    // The objects' tags already mark them as announced, so they are announced even if the dump fails.
-    let (mut walk, suspended) = match walked {
-        Ok(walked) => walked,
-        Err(reason) => {
-            objects::announce_found(jni, agent, thread, &unannounced);
-            return Err(reason);
-        }
-    };
-    for class in walk.classes() {
+    for class in walked.iter().flat_map(|(walk, _)| walk.classes()) {
         announce::class(jni, agent, thread, class, ClassFor::Dump);
     }
-    objects::announce_found(jni, agent, thread, &unannounced);
+    // The objects' tags already mark them as announced, so they are announced even if the dump fails.
+    for object in &unannounced {
+        objects::announce_found(jni, agent, thread, object);
+    }
+    let (mut walk, suspended) = walked?;
     let stacks = Stacks::of(jni, agent, thread, &suspended);
     walk.number_frames(|thread, depth| stacks.number(thread, depth));
     let bytes = walk.finish(announced_classes(agent)).map_err(|failure| failure.to_string())?;
@@ -98,7 +95,7 @@ fn walk<'a>(
 ) -> Result<(Walk<'a>, Vec<SuspendedThread>), String> {
     let hidden_frames = hidden_frames(jni, thread);
     // No event may be sent while the threads are suspended.
-    let listener = objects::listener(agent, thread);
+    let listener = announce::listener(agent, thread);
     // Most classes are examined before the threads are suspended.
     let mut num_classes = known_classes(jni, link_archived)?.len();
     let mut attempts = 0;
@@ -193,7 +190,7 @@ fn stacks(
     hidden_frames: usize,
 ) -> HashMap<Id, Stack> {
     // While allocations are reported, every object gets its ID when it is created.
-    let all_have_ids = allocations::are_all_announced();
+    let all_have_ids = agents::are_all_announced();
     let stack = |(i, SuspendedThread { thread, .. }): (usize, &SuspendedThread)| {
         let is_current = thread.env() == current.env();
         let stack = Stack {

@@ -1,7 +1,6 @@
 //! MONITOR_DUMP.
 
 use super::locked::Snapshots;
-use super::{Stacks, stop_the_world};
 use crate::classes::{self, Linking};
 use crate::gc::gate::NoGc;
 use crate::gc::heap_walk::Stopped;
@@ -14,7 +13,7 @@ use crate::suspension::thread_state;
 use crate::sync::raw_monitors;
 use crate::threads::{self, Thread};
 use crate::translate::announce;
-use crate::translate::frames::hidden_frames;
+use crate::translate::frames::{Stacks, hidden_frames, stop_the_world};
 use jni_sys::{jint, jlong, jobject};
 use jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
 use jvm::types::{
@@ -26,12 +25,14 @@ use jvmpi_formats::dump::{Buffer, Id, Kind, Monitor, write_monitor};
 use jvmpi_sys::{JVMPI_EVENT_MONITOR_DUMP, JVMPI_Event_monitor_dump, jobjectID};
 use std::collections::{HashMap, HashSet};
 
-/// Answers RequestEvent(MONITOR_DUMP). Returns false if the dump failed.
-pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
+/// Answers RequestEvent(MONITOR_DUMP). Returns false if the VM has ended meanwhile.
+///
+/// # Errors
+/// Returns the reason why there is no dump.
+pub fn request(jni: Jni, agent: &Agent, thread: &Thread) -> Result<bool, String> {
     let _run = lookup::Run::begin();
     let _no_gc = NoGc::begin();
-    let made = super::or_log("monitor", make(jni, agent, thread));
-    let Some(mut dump) = made else { return false };
+    let mut dump = make(jni, agent, thread)?;
     let (num_traces, traces) = dump.stacks.traces();
     let bytes = dump.bytes.as_mut_ptr_range();
     let monitor_dump = JVMPI_Event_monitor_dump {
@@ -41,7 +42,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, _: jobjectID) -> bool {
         traces,
         threads_status: dump.statuses.as_mut_ptr(),
     };
-    notify::request(agent, thread, JVMPI_EVENT_MONITOR_DUMP, monitor_dump)
+    Ok(notify::request(agent, thread, JVMPI_EVENT_MONITOR_DUMP, monitor_dump))
 }
 
 /// The number of attempts if a thread has run since its snapshot was taken.

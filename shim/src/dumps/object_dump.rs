@@ -13,7 +13,6 @@ use crate::records::ids::{self, Tag};
 use crate::sync::{tagging, vm_locks};
 use crate::threads::{self, Thread};
 use crate::translate::announce::{self, ClassFor};
-use crate::translate::objects;
 use jni_sys::{jclass, jint, jlong, jobject};
 use jvm::heap::{Edge, Next, Object, Referrer, Visitor};
 use jvm::types::{
@@ -29,20 +28,22 @@ use std::ffi::CStr;
 use std::ptr;
 
 /// Answers RequestEvent(OBJECT_DUMP) with the record that a heap dump of level 2 would have of the
-/// object. Returns false if the ID is not that of a live object, or if the dump failed.
-pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool {
+/// object. Returns false if the ID is not that of a live object, or if the VM has ended meanwhile.
+///
+/// # Errors
+/// Returns the reason why there is no dump.
+pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> Result<bool, String> {
     let _no_gc = NoGc::begin();
     let made = jni.frame(32, |jni| {
         let object = lookup::object(jni, id)?;
         Some(make(jni, agent, thread, object, id))
     });
-    let made = made.and_then(|made| super::or_log("object", made));
-    let Some(mut bytes) = made else { return false };
+    let Some(mut bytes) = made.transpose()? else { return Ok(false) };
     let object_dump = JVMPI_Event_object_dump {
         data_len: jint::try_from(bytes.len()).unwrap_or(jint::MAX),
         data: bytes.as_mut_ptr().cast(),
     };
-    notify::request(agent, thread, JVMPI_EVENT_OBJECT_DUMP, object_dump)
+    Ok(notify::request(agent, thread, JVMPI_EVENT_OBJECT_DUMP, object_dump))
 }
 
 fn make(
@@ -56,7 +57,7 @@ fn make(
     let class = classes::of(jni, class_object)?;
     let (class, layout) = layouts::readable(jni, class, class_object)?;
     announce::class(jni, agent, thread, &class, ClassFor::Dump);
-    let listener = objects::listener(agent, thread);
+    let listener = announce::listener(agent, thread);
     let name = |object| {
         let id = tagging::id_of(object)?;
         if is_hidden(id) {

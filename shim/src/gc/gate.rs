@@ -130,13 +130,9 @@ fn wait_until_open() -> bool {
 /// Implements `DisableGC`: counts, and returns after the end of a collection that is being delivered. A
 /// deferred one is delivered first, unless that would wait for an event of the current thread.
 pub fn disable_gc() {
-    if !known_current().is_some_and(|thread| thread.in_flight.is_any()) {
-        // Otherwise agents that disable collections most of the time would prevent the delivery of a deferred one.
-        let mut waiting = BoundedWait::new();
-        while due().can_play_deferred() && waiting.goes_on() {
-            waiting.sleep();
-        }
-        wait_until_open();
+    let can_wait = !known_current().is_some_and(|thread| thread.in_flight.is_any());
+    if can_wait && (due().can_play_deferred() || is_closed_to_me()) {
+        wait_for_deferred();
     }
     let playing = PLAYING.lock();
     deaths::disable_gc();
@@ -144,6 +140,16 @@ pub fn disable_gc() {
         drop(playing);
         wait_until_open();
     }
+}
+
+/// Waits until a deferred collection has been delivered. Otherwise agents that disable collections most of the time would
+/// prevent that.
+fn wait_for_deferred() {
+    let mut waiting = BoundedWait::new();
+    while due().can_play_deferred() && waiting.goes_on() {
+        waiting.sleep();
+    }
+    wait_until_open();
 }
 
 /// While this exists, no ID dies or changes.

@@ -8,7 +8,7 @@
 
 use super::deaths;
 use crate::classes;
-use crate::records::{ids, virtual_thread};
+use crate::records::ids;
 use crate::sync::vm_locks::{self, ForSuspending};
 use crate::threads::{self, Thread};
 use jvm::capabilities::{self, BorrowedSuspension};
@@ -214,8 +214,7 @@ fn live(jni: Jni, current: &Thread) -> jvm::Result<Vec<Arc<Thread>>> {
 /// Returns the live virtual threads, if these are JVMPI threads of their own.
 fn virtual_threads() -> impl Iterator<Item = Arc<Thread>> {
     let is_live = |thread: &Arc<Thread>| thread.is_virtual() && thread.object().is_some();
-    let all = if virtual_thread::are_threads() { threads::all() } else { Vec::new() };
-    all.into_iter().filter(is_live)
+    threads::all().into_iter().filter(is_live)
 }
 
 /// Returns true if `threads` has all live threads, apart from hidden ones and virtual threads without a carrier.

@@ -3,7 +3,7 @@
 //! way are reported where they return: `clone`, and the methods that the JIT replaces by its own
 //! code.
 
-use crate::records::tracker::NAME;
+use crate::records::class::TRACKER;
 use jvmpi_classfile::{ClassFile, Editor, MemberRef, MethodRef, opcode};
 
 /// The name of a native of the Tracker that reports allocations.
@@ -32,7 +32,7 @@ fn tracker(
     editor: &mut Editor<'_>,
     reporter: Reporter,
 ) -> Result<MethodRef, jvmpi_classfile::Error> {
-    editor.constants().method_ref(NAME.to_bytes(), reporter, "(Ljava/lang/Object;)V")
+    editor.constants().method_ref(TRACKER.to_bytes(), reporter, "(Ljava/lang/Object;)V")
 }
 
 /// Adds the report of each constructed object to the constructor of `Object`. It comes before reports

@@ -13,7 +13,8 @@
 //! for that monitor, because the owner may wait for a lock that this thread holds. So the record is made while the
 //! monitor is held anyway: when the loader defines a class.
 
-use crate::records::tracker::{BINARY_NAME, NAME};
+use crate::records::class::TRACKER;
+use crate::records::tracker::BINARY_NAME;
 use crate::sync::tagging;
 use crate::threads;
 use jni_sys::{jclass, jobject, jvalue};
@@ -122,7 +123,7 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), jvmpi_
     /// The name of the class, or the class.
     const ARGUMENT: u16 = 1;
     let constants = editor.constants();
-    let mut native = |name, descriptor| constants.method_ref(NAME.to_bytes(), name, descriptor);
+    let mut native = |name, descriptor| constants.method_ref(TRACKER.to_bytes(), name, descriptor);
     let is_tracker = native("is_tracker", "(Ljava/lang/String;)Z")?;
     let itself = native("itself", "()Ljava/lang/Class;")?;
     let is_itself = native("is_itself", "(Ljava/lang/Class;)Z")?;

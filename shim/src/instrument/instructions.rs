@@ -1,8 +1,8 @@
 //! Rewriting that reports instructions: a call before each one, which gets the operands of a
 //! branch.
 
+use crate::records::class::TRACKER;
 use crate::records::numbered;
-use crate::records::tracker::NAME;
 use jvmpi_classfile::opcode::*;
 use jvmpi_classfile::{ClassFile, Editor, Instruction, MethodRef, Snippet};
 
@@ -34,7 +34,7 @@ pub fn edit(
     }
     let constants = editor.constants();
     let mut native =
-        |name: &str, descriptor: &str| constants.method_ref(NAME.to_bytes(), name, descriptor);
+        |name: &str, descriptor: &str| constants.method_ref(TRACKER.to_bytes(), name, descriptor);
     let natives = Natives {
         instruction: native("instruction", "(II)V")?,
         compared: native("compared", "(IIIII)V")?,

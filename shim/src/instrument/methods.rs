@@ -4,8 +4,8 @@
 use super::reports::Reports;
 use super::transitions;
 use crate::classes::method_numbers;
+use crate::records::class::TRACKER;
 use crate::records::construction::{Beginning, Signature};
-use crate::records::tracker::NAME;
 use jvmpi_classfile::opcode::{self, ACONST_NULL, ALOAD_3, IRETURN, PUTFIELD};
 use jvmpi_classfile::{ClassFile, Code, Editor, Method, MethodRef, Snippet};
 use jvmpi_settings::Getters;
@@ -107,7 +107,7 @@ fn native(
     is_used: bool,
 ) -> Result<Option<MethodRef>, jvmpi_classfile::Error> {
     let constants = editor.constants();
-    is_used.then(|| constants.method_ref(NAME.to_bytes(), name, descriptor)).transpose()
+    is_used.then(|| constants.method_ref(TRACKER.to_bytes(), name, descriptor)).transpose()
 }
 
 /// Returns the constructor that this one calls for its object, if it calls, creates and

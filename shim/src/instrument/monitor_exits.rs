@@ -2,7 +2,8 @@
 //! of synchronized methods, which the VM unlocks after their last instruction. The code is guarded by a flag
 //! that is set only while a thread waits for a monitor.
 
-use crate::records::tracker::{CONTENDED, NAME};
+use crate::records::class::TRACKER;
+use crate::records::tracker::CONTENDED;
 use jvmpi_classfile::{
     ClassFile, Code, Constants, Editor, FieldRef, Instruction, Kind, Method, MethodRef, Snippet,
     access, opcode,
@@ -100,7 +101,7 @@ struct Probe {
 
 impl Probe {
     fn new(constants: &mut Constants) -> Result<Self, jvmpi_classfile::Error> {
-        let name = NAME.to_bytes();
+        let name = TRACKER.to_bytes();
         let flag = constants.field_ref(name, CONTENDED.to_bytes(), "Z")?;
         let leaving = constants.method_ref(name, "leaving", "(Ljava/lang/Object;)V")?;
         let leaving_class = constants.method_ref(name, "leaving_class", "(I)V")?;

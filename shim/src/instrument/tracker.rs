@@ -3,7 +3,8 @@
 //!
 //! The boot loader defines it, so that every class can name it. It is never shown to agents.
 
-use crate::records::tracker::{self, BINDERS, CONTENDED, NAME, UNBOUND};
+use crate::records::class::TRACKER;
+use crate::records::tracker::{self, BINDERS, CONTENDED, UNBOUND};
 use jni_sys::JNINativeMethod;
 use jvm::{GlobalRef, Jni};
 use jvmpi_classfile::builder::{Body, ClassBuilder};
@@ -38,7 +39,7 @@ pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
     }
     jni.frame(8, |jni| {
         let file = class_file(natives);
-        let defined = jni.define_class(NAME, &file).or_else(|| jni.find_class(NAME));
+        let defined = jni.define_class(TRACKER, &file).or_else(|| jni.find_class(TRACKER));
         let class = defined.ok_or("the class cannot be defined")?;
         let methods: Vec<_> = natives
             .iter()
@@ -62,7 +63,7 @@ pub fn define(jni: Jni, natives: &[Native]) -> Result<(), String> {
 /// Returns a class file that has only the interface, the field and these methods.
 fn class_file(natives: &[Native]) -> Vec<u8> {
     const JAVA_8: u16 = 52;
-    let mut class = ClassBuilder::new(JAVA_8, NAME.to_bytes());
+    let mut class = ClassBuilder::new(JAVA_8, TRACKER.to_bytes());
     class.access(access::PUBLIC | access::FINAL | access::SUPER).implements(INTERFACE.to_bytes());
     class.field(access::PUBLIC | access::STATIC, CONTENDED.to_bytes(), "Z");
     for native in natives {

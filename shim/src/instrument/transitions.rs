@@ -3,7 +3,7 @@
 //! The scheduler notifies the VM where a transition begins and ends; rewriting makes it notify the shim
 //! too.
 
-use crate::records::tracker::NAME;
+use crate::records::class::TRACKER;
 use crate::threads;
 use jvm::internals;
 use jvmpi_classfile::{ClassFile, Editor, Instruction, Method, opcode};
@@ -68,8 +68,8 @@ pub fn edit(class: &ClassFile<'_>, editor: &mut Editor<'_>) -> Result<(), jvmpi_
         return Ok(());
     }
     let constants = editor.constants();
-    let transition = constants.method_ref(NAME.to_bytes(), "transition", "(Z)V")?;
-    let resumption = constants.method_ref(NAME.to_bytes(), "resumption", "(Z)V")?;
+    let transition = constants.method_ref(TRACKER.to_bytes(), "transition", "(Z)V")?;
+    let resumption = constants.method_ref(TRACKER.to_bytes(), "resumption", "(Z)V")?;
     for (method, bci, notice) in notices {
         let Some(mut edits) = editor.method(method) else { continue };
         edits.before(bci, |code| match notice {

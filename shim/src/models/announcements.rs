@@ -3,8 +3,8 @@
 use super::{AgentLock, check, shared, spawn};
 use crate::gc::gate;
 use crate::records::agents::{self, Agent};
-use crate::records::announced::{Announced, Sending};
-use crate::sync::announcements::{self, Replay};
+use crate::records::announced::{Announced, Replay, Sending};
+use crate::sync::announcements;
 use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::ptr::without_provenance_mut;

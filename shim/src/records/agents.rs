@@ -1,14 +1,17 @@
-//! The agents: up to eight, each with its own function table and its own set of enabled events.
+//! The agents: up to eight, each with its own function table and its own set of enabled events; and the sampling interval
+//! of OBJECT_ALLOC, which all of them share.
 
 use super::{announced_methods, phase};
 use jni_sys::jint;
 use jvm::lock::Lock;
-use jvmpi_settings::AgentOptions;
+use jvmpi_settings::{AgentOptions, Alloc};
 use jvmpi_sys::*;
+use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The number of agents that may be loaded at once.
 pub const MAX_AGENTS: usize = 8;
@@ -317,6 +320,55 @@ pub fn claim(
     COUNT.store(index + 1, Ordering::Release);
     phase::end_epoch();
     Some(agent)
+}
+
+/// The sampling interval that an agent has requested, in bytes. 0 for none.
+static REQUESTED: AtomicU32 = AtomicU32::new(0);
+
+/// Returns the mean number of bytes between two sample points. None if every object is reported.
+pub fn interval() -> Option<NonZeroU32> {
+    match jvmpi_settings::get().alloc {
+        Alloc::Every(bytes) => Some(bytes),
+        _ => NonZeroU32::new(REQUESTED.load(Ordering::Relaxed)),
+    }
+}
+
+/// Returns true if every object is announced to some agent when it is created.
+pub fn are_all_announced() -> bool {
+    anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) && !are_sampled()
+}
+
+pub fn are_sampled() -> bool {
+    interval().is_some()
+}
+
+/// The intervals that an agent may pass, in bytes. Agents of JVMPI's time may pass any value, because the argument had
+/// no meaning then: other values are ignored.
+const INTERVALS: RangeInclusive<usize> = 1024..=1 << 30;
+
+/// Sets the interval for an agent that enables OBJECT_ALLOC. `argument` is that of EnableEvent: one of [`INTERVALS`],
+/// or else the interval of the settings applies.
+///
+/// # Errors
+/// Returns the reason if the settings or another agent demand another interval.
+pub fn choose_interval(argument: usize) -> Result<(), String> {
+    let wanted = if INTERVALS.contains(&argument) { argument as u32 } else { 0 };
+    let setting = jvmpi_settings::get().alloc;
+    let excludes = match setting {
+        Alloc::Every(bytes) => wanted != 0 && wanted != bytes.get(),
+        Alloc::Bytecode => wanted != 0,
+        Alloc::Auto | Alloc::Sampled => false,
+    };
+    if excludes {
+        return Err(format!("the interval {wanted} does not fit the setting alloc={setting}"));
+    }
+    let is_other =
+        wanted != REQUESTED.load(Ordering::Relaxed) && !matches!(setting, Alloc::Every(_));
+    if is_other && anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
+        return Err("it is enabled with another interval".into());
+    }
+    REQUESTED.store(wanted, Ordering::Relaxed);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The agents to which a class, thread or arena was announced: its defining event is sent once to
-//! each, before any other event names it.
+//! each, before any other event names it. Also the replays of objects, whose tags say whether they were announced.
 
 use super::agents::{Agent, MAX_AGENTS};
 use jvm::platform::os_thread::os_thread;
@@ -116,5 +116,54 @@ impl Drop for Sending<'_> {
     fn drop(&mut self) {
         // After `done` this changes nothing.
         self.end(NOT_SENT);
+    }
+}
+
+/// By agent, the OS thread that announces the objects found by a walk through the heap, or 0. The walk
+/// has already marked these objects as announced.
+static REPLAYS: [AtomicI32; MAX_AGENTS] = [const { AtomicI32::new(0) }; MAX_AGENTS];
+
+/// While this exists, some objects marked as announced have not been announced to the agent yet.
+pub struct Replay {
+    agent: usize,
+    /// The previous value: the agent's handler may request another replay.
+    outer: i32,
+}
+
+impl Replay {
+    /// Begins a replay. Must be called before any object is marked.
+    pub fn begin(agent: &Agent) -> Self {
+        let outer = REPLAYS[agent.index].swap(os_thread(), Ordering::SeqCst);
+        Self { agent: agent.index, outer }
+    }
+}
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        REPLAYS[self.agent].store(self.outer, Ordering::Release);
+    }
+}
+
+/// Returns the OS thread that announces marked objects to the agent; 0 if each object marked as announced has been
+/// announced.
+#[inline]
+pub fn replaying_thread(agent: &Agent) -> i32 {
+    // Acquire: if no replay is running, the effects of the agent's handler are visible.
+    REPLAYS[agent.index].load(Ordering::Acquire)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::agents;
+
+    #[test]
+    fn replay_goes_on_after_one_that_a_handler_has_requested() {
+        let agent = agents::get(2);
+        let replay = Replay::begin(agent);
+        drop(Replay::begin(agent));
+        assert_ne!(replaying_thread(agent), 0);
+        drop(replay);
+        assert_eq!(replaying_thread(agent), 0);
     }
 }

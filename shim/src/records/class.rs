@@ -1,7 +1,6 @@
 //! The record of one class, and the classes that a thread has loaded.
 
 use super::announced::Announced;
-use super::tracker;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject};
 use jvm::boundary::OnDrop;
 use jvm::lock::Lock;
@@ -13,6 +12,9 @@ use std::ffi::{CStr, CString};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// The internal name of the shim's own class, whose natives rewritten code calls.
+pub const TRACKER: &CStr = c"jvmpi/Tracker";
 
 /// The record of one class.
 pub struct Class {
@@ -121,7 +123,7 @@ impl Class {
 
     /// Returns true for the shim's own class, which is hidden.
     pub fn is_own(&self) -> bool {
-        *self.with_slashes == *tracker::NAME
+        *self.with_slashes == *TRACKER
     }
 
     pub fn instances(&self) -> &Instances {

@@ -16,7 +16,6 @@ pub mod phase;
 pub mod receivers;
 pub mod registry;
 pub mod sample;
-pub mod short_cut;
 pub mod suspension;
 pub mod thread;
 pub mod tracker;

@@ -5,9 +5,6 @@ use jvm::{FieldId, GlobalRef, Jni};
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
-/// The internal name of the class.
-pub const NAME: &CStr = c"jvmpi/Tracker";
-
 /// The binary name of the class, which class loaders get.
 pub const BINARY_NAME: &CStr = c"jvmpi.Tracker";
 

@@ -7,11 +7,10 @@
 //! lock that it holds.
 
 use super::bounded_wait::BoundedWait;
-use crate::records::agents::{Agent, MAX_AGENTS};
-use crate::records::announced::{Announced, Sending, Sent};
+use crate::records::agents::Agent;
+use crate::records::announced::{Announced, Sending, Sent, replaying_thread};
 use jvm::lock::Lock;
 use jvm::platform::os_thread::os_thread;
-use jvm::platform::sync::atomic::{AtomicI32, Ordering};
 use jvmpi_sys::jobjectID;
 use std::sync::{Arc, Weak};
 
@@ -86,41 +85,9 @@ impl Announcement {
     }
 }
 
-/// By agent, the OS thread that announces the objects found by a walk through the heap, or 0. The walk
-/// has already marked these objects as announced.
-static REPLAYS: [AtomicI32; MAX_AGENTS] = [const { AtomicI32::new(0) }; MAX_AGENTS];
-
-/// While this exists, some objects marked as announced have not been announced to the agent yet.
-pub struct Replay {
-    agent: usize,
-    /// The previous value: the agent's handler may request another replay.
-    outer: i32,
-}
-
-impl Replay {
-    /// Begins a replay. Must be called before any object is marked.
-    pub fn begin(agent: &Agent) -> Self {
-        let outer = REPLAYS[agent.index].swap(os_thread(), Ordering::SeqCst);
-        Self { agent: agent.index, outer }
-    }
-}
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        REPLAYS[self.agent].store(self.outer, Ordering::Release);
-    }
-}
-
-/// Returns true if an object marked as announced may not have been announced yet.
-#[inline]
-pub fn is_replaying(agent: &Agent) -> bool {
-    // Acquire: if no replay is running, the effects of the agent's handler are visible.
-    REPLAYS[agent.index].load(Ordering::Acquire) != 0
-}
-
 /// Waits until all marked objects have been announced to the agent. Returns earlier if [`begin`] does.
 pub fn wait_for_replay(agent: &Agent) {
-    begin(|_| match REPLAYS[agent.index].load(Ordering::Acquire) {
+    begin(|_| match replaying_thread(agent) {
         0 => Ok(()),
         by => Err(Sent::Calling { by }),
     });
@@ -150,15 +117,5 @@ mod tests {
         announce(&announced, agent, again);
         assert!(announced.to(agent));
         announce(&announced, agent, || unreachable!("it was sent"));
-    }
-
-    #[test]
-    fn replay_goes_on_after_one_that_a_handler_has_requested() {
-        let agent = agents::get(2);
-        let replay = Replay::begin(agent);
-        drop(Replay::begin(agent));
-        assert!(is_replaying(agent));
-        drop(replay);
-        assert!(!is_replaying(agent));
     }
 }

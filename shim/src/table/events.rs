@@ -2,14 +2,13 @@
 
 use crate::dumps::{heap_dump, monitor_dump, object_dump};
 use crate::gc::gate;
-use crate::records::agents::Agent;
+use crate::records::agents::{self, Agent};
 use crate::records::phase::{self, Phase};
-use crate::threads::{Thread, current_answered, current_attached};
+use crate::threads::{current_answered, current_attached};
 use crate::translate::class_files::Replay;
 use crate::translate::subscriptions::{self, Updated};
-use crate::translate::{allocations, classes, compiled, objects, threads};
+use crate::translate::{classes, compiled, objects, threads};
 use jni_sys::jint;
-use jvm::Jni;
 use jvmpi_sys::*;
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -28,7 +27,7 @@ pub fn enable(agent: &'static Agent, event_type: jint, arg: *mut c_void) -> jint
         return JVMPI_NOT_AVAILABLE;
     }
     if event_type == JVMPI_EVENT_OBJECT_ALLOC
-        && let Err(why) = allocations::choose_interval(arg.addr())
+        && let Err(why) = agents::choose_interval(arg.addr())
     {
         log::warn!("OBJECT_ALLOC cannot be enabled: {why}");
         return JVMPI_FAIL;
@@ -102,32 +101,38 @@ pub fn disable(agent: &Agent, event_type: jint, _arg: *mut c_void) -> jint {
     JVMPI_SUCCESS
 }
 
-/// A function that sends a requested event to the agent on the current thread. It returns false on failure. Its last
-/// parameter is RequestEvent's argument: an ID (not a pointer to one); for a heap dump a pointer to its level or NULL;
-/// unused for a monitor dump.
-type Serve = fn(Jni, &Agent, &Thread, jobjectID) -> bool;
-
 /// Sends one event to the agent. Fails if the VM is not in a phase in which it answers.
 ///
 /// # Safety
-/// For a heap dump, `arg` is NULL or points to a `JVMPI_HeapDumpArg`.
+/// For a heap dump, `arg` is NULL or points to a `JVMPI_HeapDumpArg`. For other events it is an ID (not a pointer to one),
+/// or unused.
 pub unsafe fn request(agent: &Agent, event_type: jint, arg: *mut c_void) -> jint {
-    let serve: Serve = match event_type {
-        JVMPI_EVENT_CLASS_LOAD => classes::request,
-        JVMPI_EVENT_THREAD_START => threads::request,
-        JVMPI_EVENT_OBJECT_ALLOC => objects::request,
-        JVMPI_EVENT_OBJECT_DUMP => object_dump::request,
-        JVMPI_EVENT_MONITOR_DUMP => monitor_dump::request,
-        JVMPI_EVENT_HEAP_DUMP => |jni, agent, thread, arg| {
-            // SAFETY: the caller of `request` promises this for heap dumps.
+    if !EventType::of(event_type).is_some_and(|event| event.requested) {
+        return JVMPI_NOT_AVAILABLE;
+    }
+    let Some((jni, thread)) = current_answered() else { return JVMPI_FAIL };
+    let id = arg.cast();
+    let served = match event_type {
+        JVMPI_EVENT_CLASS_LOAD => Ok(classes::request(jni, agent, &thread, id)),
+        JVMPI_EVENT_THREAD_START => Ok(threads::request(jni, agent, &thread, id)),
+        JVMPI_EVENT_OBJECT_ALLOC => Ok(objects::request(jni, agent, &thread, id)),
+        JVMPI_EVENT_OBJECT_DUMP => object_dump::request(jni, agent, &thread, id),
+        JVMPI_EVENT_MONITOR_DUMP => monitor_dump::request(jni, agent, &thread),
+        _ => {
+            // SAFETY: the caller promises this for heap dumps.
             let level = unsafe { arg.cast::<JVMPI_HeapDumpArg>().as_ref() };
             let level = level.map_or(JVMPI_DUMP_LEVEL_2, |arg| arg.heap_dump_level);
-            heap_dump::request(jni, agent, thread, level)
-        },
-        _ => return JVMPI_NOT_AVAILABLE,
+            heap_dump::request(jni, agent, &thread, level)
+        }
     };
-    let Some((jni, thread)) = current_answered() else { return JVMPI_FAIL };
-    if serve(jni, agent, &thread, arg.cast()) { JVMPI_SUCCESS } else { JVMPI_FAIL }
+    let is_sent = served.unwrap_or_else(|reason| {
+        // That the VM has ended meanwhile is not worth a warning.
+        let level = if phase::vm_answers() { log::Level::Warn } else { log::Level::Debug };
+        let kind = name(event_type).replace('_', " ").to_lowercase();
+        log::log!(level, "no {kind}: {reason}");
+        false
+    });
+    if is_sent { JVMPI_SUCCESS } else { JVMPI_FAIL }
 }
 
 /// Ends the process without sending any further event, not even JVM_SHUT_DOWN. Does not return.

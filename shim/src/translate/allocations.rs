@@ -15,10 +15,8 @@ use jni_sys::jint;
 use jvm::capabilities;
 use jvm::types::{JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_PHASE_ONLOAD};
 use jvmpi_settings::Alloc;
-use jvmpi_sys::JVMPI_EVENT_OBJECT_ALLOC;
 use std::num::NonZeroU32;
-use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The first JDK whose own reports are complete.
 const COMPLETE_SINCE: u32 = 17;
@@ -32,61 +30,12 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 /// The sampling interval of the VM if no agent sets one, in bytes.
 const DEFAULT_INTERVAL: jint = 512 * 1024;
 
-/// The sampling interval that an agent has requested, in bytes. 0 for none.
-static REQUESTED: AtomicU32 = AtomicU32::new(0);
-
 /// The interval that the VM uses now, in bytes.
 static IN_USE: AtomicI32 = AtomicI32::new(DEFAULT_INTERVAL);
 
-/// Returns the mean number of bytes between two sample points. None if every object is reported.
-pub fn interval() -> Option<NonZeroU32> {
-    match jvmpi_settings::get().alloc {
-        Alloc::Every(bytes) => Some(bytes),
-        _ => NonZeroU32::new(REQUESTED.load(Ordering::Relaxed)),
-    }
-}
-
-/// Returns true if every object is announced to some agent when it is created.
-pub fn are_all_announced() -> bool {
-    agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) && !are_sampled()
-}
-
-pub fn are_sampled() -> bool {
-    interval().is_some()
-}
-
-/// The intervals that an agent may pass, in bytes. Agents of JVMPI's time may pass any value, because the argument had
-/// no meaning then: other values are ignored.
-const INTERVALS: RangeInclusive<usize> = 1024..=1 << 30;
-
-/// Sets the interval for an agent that enables OBJECT_ALLOC. `argument` is that of EnableEvent: one of [`INTERVALS`],
-/// or else the interval of the settings applies.
-///
-/// # Errors
-/// Returns the reason if the settings or another agent demand another interval.
-pub fn choose_interval(argument: usize) -> Result<(), String> {
-    let wanted = if INTERVALS.contains(&argument) { argument as u32 } else { 0 };
-    let setting = jvmpi_settings::get().alloc;
-    let excludes = match setting {
-        Alloc::Every(bytes) => wanted != 0 && wanted != bytes.get(),
-        Alloc::Bytecode => wanted != 0,
-        Alloc::Auto | Alloc::Sampled => false,
-    };
-    if excludes {
-        return Err(format!("the interval {wanted} does not fit the setting alloc={setting}"));
-    }
-    let is_other =
-        wanted != REQUESTED.load(Ordering::Relaxed) && !matches!(setting, Alloc::Every(_));
-    if is_other && agents::anyone_wants(JVMPI_EVENT_OBJECT_ALLOC) {
-        return Err("it is enabled with another interval".into());
-    }
-    REQUESTED.store(wanted, Ordering::Relaxed);
-    Ok(())
-}
-
 /// Makes the VM use the current interval.
 fn set_interval() -> jvm::Result<()> {
-    let bytes = interval().map_or(0, NonZeroU32::get).cast_signed();
+    let bytes = agents::interval().map_or(0, NonZeroU32::get).cast_signed();
     jvm::get().jvmti.set_heap_sampling_interval(bytes)?;
     if IN_USE.swap(bytes, Ordering::Relaxed) == 0 && bytes != 0 {
         for thread in threads::all() {
@@ -98,7 +47,7 @@ fn set_interval() -> jvm::Result<()> {
 
 /// Returns true if rewritten code reports allocations.
 pub fn by_bytecode() -> bool {
-    if are_sampled() {
+    if agents::are_sampled() {
         return false;
     }
     static SAID: AtomicBool = AtomicBool::new(false);
@@ -114,7 +63,7 @@ pub fn by_bytecode() -> bool {
 
 /// Returns true if the options, or the VM, call for rewritten code.
 fn prefers_bytecode() -> bool {
-    if are_sampled() {
+    if agents::are_sampled() {
         return false;
     }
     match jvmpi_settings::get().alloc {
@@ -170,7 +119,7 @@ pub fn switch_sampling(on: bool) -> jvm::Result<()> {
         set_interval()?;
     }
     jvmti.set_notification(JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, on)?;
-    if on && are_sampled() {
+    if on && agents::are_sampled() {
         // Countdowns that begin now are too long for reports of every object.
         LATE.store(true, Ordering::Relaxed);
     } else if on {

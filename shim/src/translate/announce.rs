@@ -4,12 +4,11 @@
 //! An announcement is an event too. It follows those that [`before`] sends, and what it names itself is announced first:
 //! a class names its superclass, an object its class and arena, and a thread its object.
 
-use super::allocations;
 use super::definitions::{self, ClassDefinition, ThreadDefinition};
 use crate::classes::{self, Linking};
 use crate::gc::{arenas, gate};
 use crate::notify::{self, Delivery};
-use crate::records::agents::Agent;
+use crate::records::agents::{self, Agent};
 use crate::records::announced::Sending;
 use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Tag};
@@ -283,6 +282,15 @@ fn arena_now(jni: Jni, agent: &Agent, current: &Thread, arena: jint) {
     }
 }
 
+/// Returns the agent if OBJECT_ALLOC would be sent to it now for every object that a dump names. If allocations are
+/// sampled, the agent requests those that it needs.
+pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
+    if agents::are_sampled() {
+        return None;
+    }
+    notify::may_get(agent, thread, JVMPI_EVENT_OBJECT_ALLOC).then_some(agent)
+}
+
 /// Sends OBJECT_ALLOC, or CLASS_LOAD for a Class object, to an agent that has enabled it and has not received it for
 /// this object. Returns the object's ID. NULL for a Class object of a class that cannot be linked yet, and for an array
 /// whose element class cannot.
@@ -338,7 +346,7 @@ fn define_object(
             // Another thread sends it.
             return Ok(true);
         }
-        let flag = if allocations::are_sampled() { JVMPI_REQUESTED_EVENT } else { 0 };
+        let flag = if agents::are_sampled() { JVMPI_REQUESTED_EVENT } else { 0 };
         delivery.send_as(agent, current.env(), JVMPI_EVENT_OBJECT_ALLOC | flag, u);
         tagging::update(object, |tag| tag.announced_to(agent)).map(|_| true)
     })

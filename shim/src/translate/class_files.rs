@@ -4,8 +4,8 @@ use super::{announce, subscriptions};
 use crate::classes;
 use crate::instrument::class_files;
 use crate::records::agents::{self, Agent, MAX_AGENTS};
+use crate::records::class::TRACKER;
 use crate::records::class::{Class, name_in_signature};
-use crate::records::tracker;
 use crate::sync::tagging;
 use crate::threads::{self, Thread};
 use jni_sys::{jclass, jint, jobject};
@@ -25,7 +25,7 @@ jvm::class_file_hook! {
 
 /// Sends a class file to the agents, unless a class is redefined: JVMPI has no redefinition.
 fn show(jni: Jni, load: ClassFileLoad<'_>) {
-    if load.name == tracker::NAME || class_files::is_redefined(&load) {
+    if load.name == TRACKER || class_files::is_redefined(&load) {
         return;
     }
     let (thread, name, loader) = (threads::current(jni), load.name, load.loader);

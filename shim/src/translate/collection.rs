@@ -5,7 +5,7 @@
 //! objects later, on a thread of the VM. So the real events only mark that a collection is due and queue the tags
 //! of the dead. A thread of the shim, or the caller of RunGC, then delivers ("plays") the collection.
 
-use super::{allocations, definitions};
+use super::definitions;
 use crate::classes::{self, layouts, method_classes, method_numbers, methods};
 use crate::gc::arenas::{self, Changes, Move};
 use crate::gc::deaths::{self, WAKE, due, make_sentinel, reports_later, take_signs};
@@ -375,7 +375,7 @@ fn keeps_classes(listener: &Listener) -> bool {
 /// Returns the contents of GC_FINISH: sizes in bytes as `java.lang.Runtime` counts them, and the
 /// number of objects with IDs if all objects have one, else 0.
 fn heap_figures((total, free): (jlong, jlong)) -> JVMPI_Event_gc_info {
-    let every_object_has_an_id = allocations::are_all_announced();
+    let every_object_has_an_id = agents::are_all_announced();
     JVMPI_Event_gc_info {
         used_objects: if every_object_has_an_id { ids::live() } else { 0 },
         used_object_space: total - free,

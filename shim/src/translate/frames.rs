@@ -1,16 +1,18 @@
-//! Selects the frames of call traces that agents see, and converts them.
+//! Selects the frames of call traces that agents see, and converts them. Also the call traces of a dump: those of all
+//! live threads at one moment, at which all but the current one are suspended.
 
 use super::announce::{self, ClassFor};
 use crate::classes::method_classes;
 use crate::classes::methods::{self, Boundary, Method};
 use crate::classes::seen_frames::SeenFrames;
+use crate::gc::heap_walk::Stopped;
 use crate::records::agents::Agent;
 use crate::records::in_flight::Reporter;
 use crate::threads::Thread;
-use jni_sys::jmethodID;
+use jni_sys::{jint, jmethodID};
 use jvm::Jni;
 use jvm::types::jvmtiFrameInfo;
-use jvmpi_sys::JVMPI_CallFrame;
+use jvmpi_sys::{JVMPI_CallFrame, JVMPI_CallTrace, JVMPI_EVENT_THREAD_START};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
@@ -119,7 +121,7 @@ fn walk(start: usize, room: &mut [MaybeUninit<jvmtiFrameInfo>]) -> &[jvmtiFrameI
 
 /// A frame of a thread that may be running. Once the thread has left an obsolete method, the VM may free
 /// that method (see [`jvm::Jvm::knows_freed_methods`]).
-pub struct Frame {
+struct Frame {
     /// None if the method is the shim's own or unloaded.
     method: Option<Arc<Method>>,
     location: i64,
@@ -127,13 +129,13 @@ pub struct Frame {
 
 impl Frame {
     /// Finds the method of a frame in which a thread is suspended.
-    pub fn of_suspended(jni: Jni, frame: jvmtiFrameInfo) -> Self {
+    fn of_suspended(jni: Jni, frame: jvmtiFrameInfo) -> Self {
         let method = Resolver::default().known(jni, frame.method);
         Self { method, location: frame.location }
     }
 
     /// Returns the frame as the agent gets it in a dump, after announcing its method's class. None if it is never shown.
-    pub fn show(&self, jni: Jni, agent: &Agent, current: &Thread) -> Option<JVMPI_CallFrame> {
+    fn show(&self, jni: Jni, agent: &Agent, current: &Thread) -> Option<JVMPI_CallFrame> {
         let method = self.method.as_deref()?;
         announce::class(jni, agent, current, &method.class, ClassFor::Dump);
         let lineno = method.lineno(self.location);
@@ -211,5 +213,103 @@ impl Resolver {
         let (method, is_new) = methods::as_it_is(jni, method, self.walked == Walked::Current)?;
         self.met_new_code |= is_new;
         (!method.class.is_own()).then_some(method)
+    }
+}
+
+/// A suspended thread, or the current one.
+pub struct SuspendedThread {
+    pub thread: Arc<Thread>,
+    /// The thread's frames, innermost first.
+    frames: Vec<Frame>,
+}
+
+/// Suspends all threads but the current one, and records the live threads, without the shim's own. Omits the current
+/// thread's `hidden_frames` innermost frames.
+///
+/// # Errors
+/// Returns the reason why that is not possible.
+pub fn stop_the_world(
+    jni: Jni,
+    current: &Thread,
+    hidden_frames: usize,
+) -> Result<(Stopped, Vec<SuspendedThread>), String> {
+    let (stopped, threads) = Stopped::begin(jni, current)?;
+    let record = |thread: Arc<Thread>| {
+        let object = thread.object()?;
+        let is_current = thread.env() == current.env();
+        let start = if is_current { hidden_frames } else { 0 };
+        let walked = if is_current { ptr::null_mut() } else { object.get() };
+        let stack = jvm::get().jvmti.whole_stack(walked, start);
+        let frames = stack.into_iter().map(|frame| Frame::of_suspended(jni, frame)).collect();
+        Some(SuspendedThread { thread, frames })
+    };
+    let recorded = threads.into_iter().filter_map(record).collect();
+    Ok((stopped, recorded))
+}
+
+/// Call traces whose methods and threads are announced to an agent.
+pub struct Stacks {
+    /// The frames that the traces point to.
+    _frames: Vec<Vec<JVMPI_CallFrame>>,
+    traces: Vec<JVMPI_CallTrace>,
+    /// For each thread and each of its frames as the VM counts them, the index in the thread's trace.
+    numbers: Vec<Vec<Option<u32>>>,
+    /// For each trace, the index of its thread.
+    pub threads: Vec<usize>,
+}
+
+impl Stacks {
+    /// Returns the traces of all threads. An agent that has ever enabled THREAD_START looks up its record of each
+    /// thread. If it would not get that event now, threads are announced to it as if it had requested the event.
+    pub fn of(jni: Jni, agent: &Agent, current: &Thread, suspended: &[SuspendedThread]) -> Self {
+        for SuspendedThread { thread, .. } in suspended {
+            announce::thread(jni, agent, current, thread);
+        }
+        let has_wanted = agent.has_wanted(JVMPI_EVENT_THREAD_START);
+        for SuspendedThread { thread, .. } in suspended {
+            if has_wanted && !thread.announced.to(agent) {
+                announce::thread_as_requested(jni, agent, current, thread);
+            }
+        }
+        // A thread that has ended meanwhile cannot be announced.
+        let is_shown = |thread: &Thread| thread.announced.to(agent) || !has_wanted;
+        let mut stacks = Self {
+            _frames: Vec::new(),
+            traces: Vec::new(),
+            numbers: Vec::new(),
+            threads: Vec::new(),
+        };
+        for (i, SuspendedThread { thread, frames }) in suspended.iter().enumerate() {
+            if !is_shown(thread) {
+                stacks.numbers.push(Vec::new());
+                continue;
+            }
+            let mut trace = Vec::with_capacity(frames.len());
+            let mut numbers = Vec::with_capacity(frames.len());
+            for frame in frames {
+                let shown = frame.show(jni, agent, current);
+                numbers.push(shown.map(|_| trace.len() as u32));
+                trace.extend(shown);
+            }
+            stacks.traces.push(JVMPI_CallTrace {
+                env_id: thread.env(),
+                num_frames: trace.len() as jint,
+                frames: trace.as_mut_ptr(),
+            });
+            stacks._frames.push(trace);
+            stacks.numbers.push(numbers);
+            stacks.threads.push(i);
+        }
+        stacks
+    }
+
+    /// Returns the index of a frame in the trace of a thread.
+    pub fn number(&self, thread: usize, depth: usize) -> Option<u32> {
+        *self.numbers.get(thread)?.get(depth)?
+    }
+
+    /// Returns the traces in the form that events need, valid as long as `self` lives.
+    pub fn traces(&mut self) -> (jint, *mut JVMPI_CallTrace) {
+        (self.traces.len() as jint, self.traces.as_mut_ptr())
     }
 }

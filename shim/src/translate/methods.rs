@@ -6,9 +6,9 @@ use super::frames;
 use crate::classes::method_numbers;
 use crate::notify::short_cut;
 use crate::records::agents::{self, Agent, AgentSet, OnlyListener};
+use crate::records::announced::replaying_thread;
 use crate::records::calls::Step;
 use crate::records::ids;
-use crate::sync::announcements;
 use crate::threads::{self, Thread};
 use jni_sys::{jboolean, jint, jmethodID, jobject};
 use jvm::boundary::guard;
@@ -72,7 +72,7 @@ pub fn entered_with(jni: Jni, number: jint, receiver: jobject) {
 fn find_receiver(agent: &Agent, thread: &Thread, object: jobject, epoch: u64) -> Option<jobjectID> {
     let find = || {
         let tag = ids::tag(object).ok()?;
-        let is_known = tag.is_announced_to(agent) && !announcements::is_replaying(agent);
+        let is_known = tag.is_announced_to(agent) && replaying_thread(agent) == 0;
         is_known.then(|| tag.id())
     };
     // Virtual threads have no such cache: there may be a million of them.

@@ -5,10 +5,10 @@ use crate::classes::{self, Linking};
 use crate::gc::{gate, heap_walk, lookup};
 use crate::notify::{self, Delivery};
 use crate::records::agents::{self, Agent};
+use crate::records::announced::Replay;
 use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Tag};
 use crate::records::in_flight::Reporter;
-use crate::sync::announcements::Replay;
 use crate::sync::{bounded_wait, tagging};
 use crate::threads::{self, Thread};
 use jni_sys::{jclass, jlong, jobject};
@@ -171,7 +171,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> bool 
 /// Sends OBJECT_ALLOC for every object in the heap that is not announced to the agent. Sends none if allocations are
 /// sampled: existing objects are not samples.
 pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
-    if allocations::are_sampled() {
+    if agents::are_sampled() {
         return;
     }
     // The heap walk identifies classes by their tags.
@@ -190,16 +190,9 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     if let Err(error) = heap_walk::from_roots(jni, thread, jvm::get().jvmti, &mut unknown) {
         log::warn!("existing objects are not announced: {error}");
     }
-    announce_found(jni, agent, thread, &unknown.found);
-}
-
-/// Returns the agent if OBJECT_ALLOC would be sent to it now for every object that a dump names. If allocations are
-/// sampled, the agent requests those that it needs.
-pub fn listener<'a>(agent: &'a Agent, thread: &Thread) -> Option<&'a Agent> {
-    if allocations::are_sampled() {
-        return None;
+    for object in &unknown.found {
+        announce_found(jni, agent, thread, object);
     }
-    notify::may_get(agent, thread, JVMPI_EVENT_OBJECT_ALLOC).then_some(agent)
 }
 
 /// An object that a heap walk has found and that is to be announced to an agent.
@@ -210,28 +203,24 @@ pub struct Unannounced {
     pub size: jlong,
 }
 
-/// Sends OBJECT_ALLOC for objects that a heap walk has found.
-pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, objects: &[Unannounced]) {
-    for object in objects {
-        let u = match classes::by_id(object.class) {
-            Some(class) if !announce::elements(jni, agent, thread, &class, Linking::Any) => {
-                take_back(jni, agent, object.tag);
-                None
-            }
-            Some(class) => {
-                Some(announce::alloc(jni, agent, thread, &class, object.tag, object.size))
-            }
-            // The class was loaded after all others were identified.
-            None => jni.frame(16, |jni| {
-                let found = lookup::object(jni, object.tag.id())?;
-                announce::alloc_of(jni, agent, thread, found, object.tag).ok()
-            }),
-        };
-        if let Some(u) = u {
-            announce::send(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
+/// Sends OBJECT_ALLOC for an object that a heap walk has found.
+pub fn announce_found(jni: Jni, agent: &Agent, thread: &Thread, object: &Unannounced) {
+    let u = match classes::by_id(object.class) {
+        Some(class) if !announce::elements(jni, agent, thread, &class, Linking::Any) => {
+            take_back(jni, agent, object.tag);
+            None
         }
-        bounded_wait::count_step();
+        Some(class) => Some(announce::alloc(jni, agent, thread, &class, object.tag, object.size)),
+        // The class was loaded after all others were identified.
+        None => jni.frame(16, |jni| {
+            let found = lookup::object(jni, object.tag.id())?;
+            announce::alloc_of(jni, agent, thread, found, object.tag).ok()
+        }),
+    };
+    if let Some(u) = u {
+        announce::send(jni, agent, thread, JVMPI_EVENT_OBJECT_ALLOC, u);
     }
+    bounded_wait::count_step();
 }
 
 /// Unmarks an object that was found but cannot be announced: an array whose element class cannot be
