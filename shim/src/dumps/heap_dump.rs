@@ -2,8 +2,7 @@
 
 use super::walk::{Failure, Stack, Surroundings, Walk};
 use crate::classes::layouts::{self, Layout};
-use crate::gc::gate::NoGc;
-use crate::gc::lookup;
+use crate::gc::{gate, lookup};
 use crate::records::agents::{self, Agent};
 use crate::records::announced::Replay;
 use crate::records::class::{self, Class};
@@ -15,6 +14,7 @@ use crate::translate::objects::{self, Unannounced};
 use crate::translate::references;
 use crate::{classes, notify};
 use jni_sys::{jclass, jint, jobject};
+use jvm::boundary::OnDrop;
 use jvm::{FieldId, Jni};
 use jvmpi_formats::dump::{Buffer, Id, Level};
 use jvmpi_sys::{JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_HEAP_DUMP, JVMPI_Event_heap_dump};
@@ -34,8 +34,8 @@ const NEW_CLASSES: usize = 64;
 /// Returns the reason why there is no dump.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> Result<bool, String> {
     let Some(level) = Level::from_number(level) else { return Ok(false) };
-    let run = lookup::Run::begin();
-    let _no_gc = NoGc::begin();
+    let _after = OnDrop(lookup::end_run);
+    let _no_gc = gate::without_gc();
     let (mut bytes, mut stacks) = make(jni, agent, thread, level)?;
     let (num_traces, traces) = match level {
         Level::Objects => (0, ptr::null_mut()),
@@ -49,7 +49,7 @@ pub fn request(jni: Jni, agent: &Agent, thread: &Thread, level: jint) -> Result<
         num_traces,
         traces,
     };
-    run.expect_requests();
+    lookup::expect_requests();
     Ok(notify::request(agent, thread, JVMPI_EVENT_HEAP_DUMP, heap_dump))
 }
 

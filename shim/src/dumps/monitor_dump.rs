@@ -2,9 +2,8 @@
 
 use super::locked::Snapshots;
 use crate::classes::{self, Linking};
-use crate::gc::gate::NoGc;
 use crate::gc::heap_walk::Stopped;
-use crate::gc::lookup;
+use crate::gc::{gate, lookup};
 use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::ids::{self, Supply, Tag};
@@ -15,6 +14,7 @@ use crate::threads::{self, Thread};
 use crate::translate::announce;
 use crate::translate::frames::{Stacks, hidden_frames, stop_the_world};
 use jni_sys::{jint, jlong, jobject};
+use jvm::boundary::OnDrop;
 use jvm::heap::{Edge, Next, Object, Referrer, Root, Visitor};
 use jvm::types::{
     JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER, JVMTI_THREAD_STATE_IN_OBJECT_WAIT,
@@ -30,8 +30,8 @@ use std::collections::{HashMap, HashSet};
 /// # Errors
 /// Returns the reason why there is no dump.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread) -> Result<bool, String> {
-    let _run = lookup::Run::begin();
-    let _no_gc = NoGc::begin();
+    let _after = OnDrop(lookup::end_run);
+    let _no_gc = gate::without_gc();
     let mut dump = make(jni, agent, thread)?;
     let (num_traces, traces) = dump.stacks.traces();
     let bytes = dump.bytes.as_mut_ptr_range();

@@ -4,8 +4,7 @@
 use super::walk::value_of;
 use crate::classes::layouts::{self, Fields, Layout};
 use crate::classes::{self, Linking};
-use crate::gc::gate::NoGc;
-use crate::gc::{deaths, lookup};
+use crate::gc::{deaths, gate, lookup};
 use crate::notify;
 use crate::records::agents::Agent;
 use crate::records::class::{Class, Instances};
@@ -33,7 +32,7 @@ use std::ptr;
 /// # Errors
 /// Returns the reason why there is no dump.
 pub fn request(jni: Jni, agent: &Agent, thread: &Thread, id: jobjectID) -> Result<bool, String> {
-    let _no_gc = NoGc::begin();
+    let _no_gc = gate::without_gc();
     let made = jni.frame(32, |jni| {
         let object = lookup::object(jni, id)?;
         Some(make(jni, agent, thread, object, id))

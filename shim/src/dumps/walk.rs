@@ -11,7 +11,6 @@ use crate::records::class::{Class, Instances};
 use crate::records::ids::{self, Supply, Tag};
 use crate::translate::objects::Unannounced;
 use jni_sys::jint;
-use jvm::Error;
 use jvm::heap::{Edge, Local, Next, Object, Primitive, Referrer, Root, Visitor};
 use jvmpi_formats::dump::{
     Buffer, Class as ClassRecord, Frame, Full, HeapWriter, ID, Id, Level, Listed, Place,
@@ -23,40 +22,28 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The reason why a walk failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The dump does not fit in memory.
-    Full,
-    /// There are no IDs for the objects without one.
-    NoIds,
     /// A class was not registered when the walk began.
     UnknownClass(Id),
     /// An object's class is not linked, so its fields are unknown.
     NotLinked(Id),
-    /// The field of a class with this index has a different type.
-    WrongField(Id, jint),
-    /// The VM shows objects in a different order than this code relies on.
-    Unexpected(&'static str),
+    /// There is no memory or no ID left, or the VM shows objects in a way that this code does not expect.
+    Other(String),
 }
 
 impl From<Full> for Failure {
-    fn from(_: Full) -> Self {
-        Self::Full
+    fn from(full: Full) -> Self {
+        Self::Other(full.to_string())
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => write!(f, "{Full}"),
-            Self::NoIds => write!(f, "{}", Error::NO_IDS),
             Self::UnknownClass(id) | Self::NotLinked(id) => {
                 write!(f, "class {id:#x} cannot be read")
             }
-            Self::WrongField(id, index) => {
-                write!(f, "field {index} of class {id:#x} is of another type")
-            }
-            Self::Unexpected(what) => write!(f, "{what}"),
+            Self::Other(what) => write!(f, "{what}"),
         }
     }
 }
@@ -269,7 +256,7 @@ impl<'a> Walk<'a> {
         let is_class = id_in(object.class) == self.class_of_classes;
         let is_new = tag.id().is_null();
         if is_new {
-            tag = self.new_ids.fresh().map_err(|_| Failure::NoIds)?;
+            tag = self.new_ids.fresh().map_err(|error| Failure::Other(error.to_string()))?;
         }
         if let Some(listener) = self.around.listener
             && !is_class
@@ -383,8 +370,8 @@ impl<'a> Walk<'a> {
                 self.writer.instance(id, class, length)?
             }
             Instances::References(element) => {
-                let unexpected = Failure::Unexpected("an array was visited before it was met");
-                let length = self.lengths.remove(&id).ok_or(unexpected)?;
+                let length = self.lengths.remove(&id);
+                let length = length.ok_or_else(|| unexpected("visits an unmet array"))?;
                 let element = element.as_ref().map_or(0, |element| element.id().addr());
                 self.writer.objects(id, element, length)?
             }
@@ -401,8 +388,8 @@ impl<'a> Walk<'a> {
     /// Returns the record that is being filled, which must be that of this object.
     #[inline]
     fn current(&self, id: Id) -> Result<Current, Failure> {
-        let unexpected = Failure::Unexpected("the parts of an object did not come together");
-        self.current.filter(|current| current.id == id).ok_or(unexpected)
+        let current = self.current.filter(|current| current.id == id);
+        current.ok_or_else(|| unexpected("shows the parts of an object apart"))
     }
 
     #[inline]
@@ -416,7 +403,8 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
             let class = self.classes[current.class].class.id().addr();
-            return Err(Failure::WrongField(class, index));
+            let what = format!("shows field {index} of class {class:#x} with another type");
+            return Err(unexpected(&what));
         };
         self.writer.set(current.place, offset, value);
         Ok(())
@@ -494,6 +482,11 @@ impl<'a> Walk<'a> {
     }
 }
 
+#[cold]
+fn unexpected(what: &str) -> Failure {
+    Failure::Other(format!("the VM {what}"))
+}
+
 #[inline]
 fn id_in(tag: i64) -> Id {
     Tag::from_raw(tag).id().addr()
@@ -560,7 +553,7 @@ impl Visitor for Walk<'_> {
         let written =
             self.current(id).and_then(|current| match self.classes[current.class].elements {
                 Some(of_type) => Ok(self.writer.primitives(id, of_type, elements)?),
-                None => Err(Failure::Unexpected("elements of an object that is no array")),
+                None => Err(unexpected("shows elements of an object that is no array")),
             });
         self.go_on(written.map(|()| Next::Follow))
     }

@@ -14,7 +14,8 @@ use crate::records::calls::{Step, Tracked};
 use crate::records::in_flight::Passage;
 use crate::records::thread::{Thread, known_current};
 use crate::records::{phase, registry};
-use crate::sync::bounded_wait::{self, BoundedWait};
+use crate::sync::bounded_wait::BoundedWait;
+use jvm::boundary::OnDrop;
 use jvm::internals;
 use jvm::lock::{Condition, Lock};
 use jvm::platform::membarrier;
@@ -152,20 +153,10 @@ fn wait_for_deferred() {
     wait_until_open();
 }
 
-/// While this exists, no ID dies or changes.
-pub struct NoGc(());
-
-impl NoGc {
-    pub fn begin() -> Self {
-        disable_gc();
-        Self(())
-    }
-}
-
-impl Drop for NoGc {
-    fn drop(&mut self) {
-        deaths::enable_gc();
-    }
+/// Disables collections until the result is dropped: meanwhile no ID dies or changes.
+pub fn without_gc() -> OnDrop<impl FnMut()> {
+    disable_gc();
+    OnDrop(deaths::enable_gc)
 }
 
 /// While this exists, the gate is closed to all threads but this one, which delivers a collection.
@@ -193,16 +184,6 @@ pub fn close() -> Option<Closed> {
         *playing
     };
     may_play.then_some(closed)
-}
-
-/// Runs `call`, which calls an agent's handler, and records the call if the current thread has closed the
-/// gate.
-pub fn call_agent(call: impl FnOnce()) {
-    if CLOSED_BY.load(Ordering::Relaxed) == os_thread() {
-        bounded_wait::while_delivering(call);
-    } else {
-        call();
-    }
 }
 
 impl Drop for Closed {

@@ -97,25 +97,10 @@ fn is_table_due() -> bool {
     true
 }
 
-/// A series of requests during which no ID dies. At its end the table is dropped.
-pub struct Run(());
-
-impl Run {
-    pub fn begin() -> Self {
-        Self(())
-    }
-
-    /// Lowers the limit, because an agent is about to read a heap dump and may request the objects in it.
-    pub fn expect_requests(&self) {
-        let mut state = STATE.lock();
-        state.limit = state.limit.min(SEARCHES_IN_DUMP);
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        end_run();
-    }
+/// Lowers the limit, because an agent is about to read a heap dump and may request the objects in it.
+pub fn expect_requests() {
+    let mut state = STATE.lock();
+    state.limit = state.limit.min(SEARCHES_IN_DUMP);
 }
 
 /// Drops the table. Keeps it if collections are disabled, because no ID dies then, or if the thread is not attached and

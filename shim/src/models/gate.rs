@@ -4,6 +4,7 @@ use super::{AgentLock, check, shared, spawn};
 use crate::gc::{deaths, gate};
 use crate::records::calls::Step;
 use crate::records::phase;
+use crate::sync::bounded_wait;
 use crate::threads::Thread;
 use jvm::platform::model::machine;
 use jvm::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -80,7 +81,7 @@ fn collect(agent: &Agent) {
         if let Some(closed) = gate::close() {
             assert!(closed.is_idle, "an event that can end was not waited for");
             assert!(gate::close().is_none(), "the gate is closed twice");
-            gate::call_agent(|| agent.handle_collection());
+            bounded_wait::while_delivering(|| agent.handle_collection());
             return;
         }
         machine::step();
@@ -162,7 +163,7 @@ fn events_that_began_before_a_change_are_waited_for() {
 /// A thread sends an event with the lock held that the agent takes from GC_START to GC_FINISH: it passes the closed gate
 /// while the handler of GC_START waits for the lock, and only then.
 ///
-/// Fails if `call_agent` does not note the call, and if `goes_on_in_handlers` does not ask for it.
+/// Fails if `while_delivering` does not note the call, and if `goes_on_in_handlers` does not ask for it.
 #[test]
 fn an_event_passes_the_gate_if_the_collection_waits_for_its_thread() {
     check(300, move || {
@@ -179,13 +180,13 @@ fn an_event_passes_the_gate_if_the_collection_waits_for_its_thread() {
         let other = spawn(1, |thread| drop(gate::enter(thread)));
         let collector = spawn(2, move |_| {
             let Some(closed) = gate::close() else { unreachable!("no other thread closes it") };
-            gate::call_agent(|| {
+            bounded_wait::while_delivering(|| {
                 assert!(closed.is_idle || lock.is_owned_by(2), "an event can end");
                 collector.store(machine::number(), SeqCst);
                 waits.store(true, SeqCst);
                 let locked = lock.lock();
                 waits.store(false, SeqCst);
-                gate::call_agent(machine::step);
+                bounded_wait::while_delivering(machine::step);
                 collector.store(0, SeqCst);
                 drop(locked);
             });
@@ -211,7 +212,7 @@ fn no_event_passes_the_gate_because_of_a_collection_that_is_over() {
                     }
                     machine::step();
                 };
-                gate::call_agent(|| {
+                bounded_wait::while_delivering(|| {
                     collecting.fetch_add(1, SeqCst);
                     machine::work(60);
                     collecting.fetch_sub(1, SeqCst);

@@ -227,7 +227,7 @@ impl Listener {
     }
 
     fn send<A: EventBody>(&self, thread: &Thread, event_type: jint, body: A) {
-        gate::call_agent(|| {
+        bounded_wait::while_delivering(|| {
             let named = (self.named.env(), Some(self.clock.time));
             notify::deliver_for_vm(self.agent, thread, named, event_type, body);
         });

@@ -248,6 +248,7 @@ pub fn stop_the_world(
 }
 
 /// Call traces whose methods and threads are announced to an agent.
+#[derive(Default)]
 pub struct Stacks {
     /// The frames that the traces point to.
     _frames: Vec<Vec<JVMPI_CallFrame>>,
@@ -273,12 +274,7 @@ impl Stacks {
         }
         // A thread that has ended meanwhile cannot be announced.
         let is_shown = |thread: &Thread| thread.announced.to(agent) || !has_wanted;
-        let mut stacks = Self {
-            _frames: Vec::new(),
-            traces: Vec::new(),
-            numbers: Vec::new(),
-            threads: Vec::new(),
-        };
+        let mut stacks = Self::default();
         for (i, SuspendedThread { thread, frames }) in suspended.iter().enumerate() {
             if !is_shown(thread) {
                 stacks.numbers.push(Vec::new());

@@ -183,7 +183,7 @@ pub fn replay(jni: Jni, agent: &Agent, thread: &Thread) {
     let class_of_classes =
         classes.iter().find(is_of_classes).map_or(ptr::null_mut(), |class| class.id());
     // An object that was found must not be reported as freed before it is announced.
-    let _no_gc = gate::NoGc::begin();
+    let _no_gc = gate::without_gc();
     let _replay = Replay::begin(agent);
     let mut unknown = Unknown { agent, class_of_classes, found: Vec::new() };
     // Objects that were found before an error are already marked as announced.
