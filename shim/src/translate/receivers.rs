@@ -40,22 +40,16 @@ struct StackWalk {
 /// The object that the VM calls back when it has written the frames.
 struct Walker {
     class: GlobalRef,
-    thread: FieldId,
     depth: FieldId,
     buffer: FieldId,
-    function: FieldId,
+    finals: Finals,
     call: MethodId,
-    /// The means of writing `thread` and `function`, which are final. None before [`REPORTED_SINCE`].
-    finals: Option<Finals>,
     /// True if the VM is also passed the continuations to walk.
     has_continuations: bool,
 }
 
-/// The first JDK on which `-Xcheck:jni` reports a JNI function that writes to a final field. Until the JDK publishes
-/// the object, which it never does here, the write is harmless.
-const REPORTED_SINCE: u32 = 26;
-
-/// Writes the final fields of a new walker with the JDK's own means.
+/// Writes the final fields of a new walker with the JDK's own means: from JDK 26 on `-Xcheck:jni` reports a JNI function
+/// that writes to a final field. Until the JDK publishes the object, which it never does here, the write is harmless.
 struct Finals {
     unsafe_: GlobalRef,
     put: MethodId,
@@ -138,14 +132,11 @@ impl Walker {
         let call = |signature| jni.method(class, c"callStackWalk", signature);
         let before_21 = call(BEFORE_21);
         let buffer = c"Ljava/lang/StackStreamFactory$FrameBuffer;";
-        let are_reported = jvm::get().feature_version() >= REPORTED_SINCE;
         Some(Self {
-            finals: if are_reported { Finals::new(jni, class) } else { None },
+            finals: Finals::new(jni, class)?,
             class: GlobalRef::new(jni, class)?,
-            thread: jni.field(class, c"thread", c"Ljava/lang/Thread;")?,
             depth: jni.field(class, c"depth", c"I")?,
             buffer: jni.field(class, c"frameBuffer", buffer)?,
-            function: jni.field(class, c"function", c"Ljava/util/function/Function;")?,
             has_continuations: before_21.is_none(),
             call: before_21.or_else(|| call(SINCE_21)).or_else(|| call(SINCE_22))?,
         })
@@ -156,13 +147,8 @@ impl Walker {
         let (walker, buffer) = (jni.allocate(self.class.get())?, walk.buffer.make(jni, skipped)?);
         let thread = jvm::get().jvmti.current_thread().ok()?;
         jni.set_object_field(walker, self.buffer, buffer);
-        if let Some(finals) = &self.finals {
-            finals.put(jni, walker, finals.thread, thread)?;
-            finals.put(jni, walker, finals.function, walk.function.get())?;
-        } else {
-            jni.set_object_field(walker, self.thread, thread);
-            jni.set_object_field(walker, self.function, walk.function.get());
-        }
+        self.finals.put(jni, walker, self.finals.thread, thread)?;
+        self.finals.put(jni, walker, self.finals.function, walk.function.get())?;
         // At depth 0 the walker would look for the frames of the JDK that have led to the walk.
         jni.set_int_field(walker, self.depth, 1);
         Some(walker)
@@ -194,6 +180,7 @@ impl Finals {
         let get = jni.static_method(class, c"getUnsafe", c"()Ljdk/internal/misc/Unsafe;")?;
         let unsafe_ = jni.call_static_object(class, get, &[])?;
         let offset_of = jni.method(class, c"objectFieldOffset", OFFSET)?;
+        let put = jni.method(class, c"putReference", PUT);
         let offset = |class: jclass, name: &CStr| {
             let arguments = [jvalue { l: class }, jvalue { l: jni.new_string(name)? }];
             jni.call_long(unsafe_, offset_of, &arguments)
@@ -201,7 +188,8 @@ impl Finals {
         let traverser = jni.superclass(walker);
         Some(Self {
             unsafe_: GlobalRef::new(jni, unsafe_)?,
-            put: jni.method(class, c"putReference", PUT)?,
+            // JDK 11 has the old name.
+            put: put.or_else(|| jni.method(class, c"putObject", PUT))?,
             thread: offset(jni.superclass(traverser), c"thread")?,
             function: offset(traverser, c"function")?,
         })
