@@ -3,7 +3,7 @@
 //! when the VM binds them, before the first class of the program is loaded.
 
 use super::jni_functions::{originals, replaces};
-use super::monitors;
+use super::monitors::{self, FindObject};
 use crate::records::{tracker, waits};
 use crate::threads;
 use jni_sys::{JNI_OK, JNIEnv, JNINativeMethod, jclass, jint, jlong, jobject};
@@ -93,12 +93,15 @@ unsafe extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
     let Some(Some(original)) = SLEEP.get() else { return };
     let time_asked_for = (original.unit)(u64::try_from(time).unwrap_or(0));
     // SAFETY: the VM passes the environment of the thread that runs this.
-    let is_reported = guard(false, || monitors::sleeping(unsafe { Jni::new(env) }, time_asked_for));
+    let jni = || unsafe { Jni::new(env) };
+    const NO_OBJECT: FindObject = |_| Some(ptr::null_mut());
+    let begin = || monitors::begin_pause(jni(), time_asked_for, NO_OBJECT);
+    // Sleeping for no time is not waiting; as a timeout, 0 means no limit.
+    let is_reported = !time_asked_for.is_zero() && guard(false, begin);
     // SAFETY: the arguments are those that the VM passes to the native.
     unsafe { (original.function)(env, class, time) };
     if is_reported {
-        // SAFETY: as above.
-        guard((), || monitors::slept(unsafe { Jni::new(env) }));
+        guard((), || monitors::end_pause(jni(), NO_OBJECT));
     }
 }
 
@@ -203,14 +206,15 @@ unsafe extern "system" fn park(env: *mut JNIEnv, receiver: jobject, is_absolute:
     // SAFETY: the VM passes the environment of the thread that runs this.
     let jni = || unsafe { Jni::new(env) };
     let timeout = timeout_of_park(is_absolute != 0, time);
-    let is_reported = guard(false, || timeout.is_some_and(|time| monitors::parking(jni(), time)));
+    let begin = |time| monitors::begin_pause(jni(), time, monitors::blocker);
+    let is_reported = guard(false, || timeout.is_some_and(begin));
     // SAFETY: `PARK` holds the function that this one replaces, which has this type.
     let original =
         unsafe { std::mem::transmute::<*mut c_void, ParkFunction>(PARK.load(Ordering::SeqCst)) };
     // SAFETY: the arguments are those that the VM passes to the native.
     unsafe { original(env, receiver, is_absolute, time) };
     if is_reported {
-        guard((), || monitors::parked(jni()));
+        guard((), || monitors::end_pause(jni(), monitors::blocker));
     }
 }
 

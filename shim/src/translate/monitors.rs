@@ -107,31 +107,12 @@ fn is_contention_wanted() -> bool {
     contention.into_iter().any(agents::anyone_wants)
 }
 
-/// Reports that the current thread is about to park for `time` (zero: no limit). Returns true if [`parked`] is
+/// Finds the object on which the current thread sleeps or parks: NULL for a thread that sleeps, None if it is unknown.
+pub type FindObject = fn(Jni) -> Option<jobject>;
+
+/// Reports that the current thread is about to sleep or park for `time` (zero: no limit). Returns true if [`end_pause`] is
 /// to be called afterwards.
-pub fn parking(jni: Jni, time: Duration) -> bool {
-    begin_pause(jni, time, blocker)
-}
-
-/// Reports that the current thread has parked.
-pub fn parked(jni: Jni) {
-    end_pause(jni, blocker);
-}
-
-/// Reports that the current thread is about to sleep. Returns true if [`slept`] is to be called afterwards.
-pub fn sleeping(jni: Jni, time: Duration) -> bool {
-    // Sleeping for no time is not waiting; as a timeout, 0 means no limit.
-    !time.is_zero() && begin_pause(jni, time, |_| Some(ptr::null_mut()))
-}
-
-/// Reports that the current thread has slept. If it was interrupted, the exception is pending.
-pub fn slept(jni: Jni) {
-    end_pause(jni, |_| Some(ptr::null_mut()));
-}
-
-/// Reports that the current thread is about to wait on the object that `find` returns. Returns false if it is not
-/// reported.
-fn begin_pause(jni: Jni, time: Duration, find: fn(Jni) -> Option<jobject>) -> bool {
+pub fn begin_pause(jni: Jni, time: Duration, find: FindObject) -> bool {
     let wanted = [JVMPI_EVENT_MONITOR_WAIT, JVMPI_EVENT_MONITOR_WAITED];
     if !wanted.into_iter().any(agents::anyone_wants) {
         return false;
@@ -150,8 +131,8 @@ fn begin_pause(jni: Jni, time: Duration, find: fn(Jni) -> Option<jobject>) -> bo
     })
 }
 
-/// Reports that the wait of the current thread is over.
-fn end_pause(jni: Jni, find: fn(Jni) -> Option<jobject>) {
+/// Reports that the current thread has slept or parked. If it was interrupted, the exception is pending.
+pub fn end_pause(jni: Jni, find: FindObject) {
     let thread = threads::current(jni);
     let Some(waited) = thread.waits.end() else { return };
     jni.frame(8, |jni| {
@@ -163,7 +144,7 @@ fn end_pause(jni: Jni, find: fn(Jni) -> Option<jobject>) {
 
 /// Returns the object that the current thread is about to park on, as `LockSupport.getBlocker` does. None if it
 /// is unknown, and for a virtual thread.
-fn blocker(jni: Jni) -> Option<jobject> {
+pub fn blocker(jni: Jni) -> Option<jobject> {
     static BLOCKER: Memo<Option<FieldId>> = Memo::new();
     let field = BLOCKER.get_or_find(|| {
         let class = jni.find_class(c"java/lang/Thread")?;
