@@ -77,19 +77,3 @@ impl SeenFrames {
         place.as_ref()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_in_use_are_not_given_twice() {
-        let outer = SeenFrames::take();
-        let address = outer.places.as_ptr();
-        let inner = SeenFrames::take();
-        assert_ne!(inner.places.as_ptr(), address);
-        inner.put_back();
-        outer.put_back();
-        assert_eq!(SeenFrames::take().places.as_ptr(), address);
-    }
-}

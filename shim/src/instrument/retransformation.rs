@@ -203,15 +203,6 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_rewritten_in_16_calls_unless_they_are_few_or_many() {
-        let calls = |all: usize| all.div_ceil(in_a_call(all));
-        assert_eq!(
-            [1, 128, 129, 2_048, 3_000, 60_000, 80_000].map(calls),
-            [1, 1, 2, 16, 16, 16, 20]
-        );
-    }
-
-    #[test]
     fn one_bad_class_does_not_spoil_the_others() {
         for at_linking in [false, true] {
             for bad in [&[][..], &[0], &[99], &[42, 43], &[7, 50, 51, 98]] {

@@ -55,7 +55,7 @@ fn agent() -> &'static Agent {
 }
 
 /// A class is announced exactly once, and no thread names it before the handler has returned. Meanwhile a collection
-/// is delivered, and a first attempt to announce the class may fail.
+/// is delivered, and a first attempt to announce the class may fail. The thread that announces it may name it.
 ///
 /// Fails if `Announced::begin` loads and stores the state in two steps, or does not wait for the announcing thread.
 /// Fails if `Sending::done` stores the state with Relaxed, or if a dropped `Sending` does not reset it.
@@ -74,7 +74,11 @@ fn class_is_announced_once_before_it_is_named() {
                         drop(failing);
                     }
                     if !announced.to(agent()) {
-                        announcements::once(announced, agent(), |sending| define(sending, record));
+                        announcements::once(announced, agent(), |sending| {
+                            let again = |_: &Sending<'_>| unreachable!("it is being announced");
+                            announcements::once(announced, agent(), again);
+                            define(sending, record)
+                        });
                     }
                     record.name();
                 }

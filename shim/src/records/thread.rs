@@ -409,33 +409,3 @@ impl OwnWork {
         self.needs_no_ids.load(Ordering::Relaxed)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::records::in_flight::Reporter;
-    use jvm::boundary::guard;
-
-    #[test]
-    fn a_panic_leaves_the_subject_and_the_events_as_they_were() {
-        let thread = Thread::new(ptr::null_mut());
-        let numbered =
-            |number| (ptr::without_provenance_mut(number), ptr::without_provenance_mut(number));
-        let (id, object) = numbered(16);
-        thread.current_object.with(id, object, || {
-            let _event = thread.in_flight.enter();
-            guard((), || {
-                thread.internally(|| {
-                    let (id, object) = numbered(32);
-                    let _inner = thread.in_flight.enter();
-                    thread.current_object.with(id, object, || {
-                        thread.in_flight.while_tracking(|| panic!("in the event"));
-                    });
-                });
-            });
-            assert!(!thread.is_internal() && thread.current_object.object(id) == Some(object));
-            assert!(thread.in_flight.report() == Reporter::None);
-        });
-        assert!(thread.current_object.object(id).is_none() && !thread.in_flight.is_any());
-    }
-}

@@ -92,30 +92,3 @@ pub fn wait_for_replay(agent: &Agent) {
         by => Err(Sent::Calling { by }),
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::records::agents;
-    use jvm::boundary::guard;
-
-    /// Announces a class, thread or arena.
-    fn announce(announced: &Announced, agent: &Agent, mut handler: impl FnMut()) {
-        once(announced, agent, |sending| {
-            assert!(sending.call());
-            handler();
-            true
-        });
-    }
-
-    #[test]
-    fn failed_announcement_is_sent_the_next_time() {
-        let (announced, agent) = (Announced::default(), agents::get(0));
-        guard((), || announce(&announced, agent, || panic!("in the event")));
-        assert!(!announced.to(agent));
-        let again = || announce(&announced, agent, || unreachable!("from within"));
-        announce(&announced, agent, again);
-        assert!(announced.to(agent));
-        announce(&announced, agent, || unreachable!("it was sent"));
-    }
-}
