@@ -59,10 +59,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (target, entrance) = started?;
     let mut about = match &target {
         Target::Process(process) => about::of_process(process),
-        Target::Program(started, ..) => {
-            events.report_end(started)?;
-            about::of_program(program, started.id())
-        }
+        Target::Program(started, ..) => about::of_program(program, started.id()),
     };
     about.interval = arguments.sampling_interval();
     about.alloc_interval = arguments.alloc_interval().map(NonZeroU32::get);

@@ -19,16 +19,15 @@ use jvmpi_report::Recording;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::path::Path;
-use std::process::{Child, ExitCode};
+use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Maximum number of queued events. Senders wait when the queue is full, so that it does not grow with what a
 /// connection sends.
 const WAITING: usize = 64;
 
-/// The longest wait for an event before the process is checked.
+/// The longest wait for an event before the process or the program is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The events of a recording, in a queue.
@@ -43,8 +42,6 @@ pub struct Events {
 enum Event {
     Channel(channel::Event),
     Signal(Signal),
-    /// The program that was started has ended.
-    Ended,
 }
 
 impl Events {
@@ -65,20 +62,6 @@ impl Events {
         move |event| {
             let _ = sender.send(Event::Channel(event));
         }
-    }
-
-    /// Queues the end of the program.
-    ///
-    /// # Errors
-    /// Returns one line if the program cannot be waited for.
-    pub fn report_end(&self, program: &Child) -> Result<(), String> {
-        let (end, sender) = (program::end_of(program), self.sender.clone());
-        let end = end.map_err(|error| format!("cannot wait for the program: {error}"))?;
-        thread::spawn(move || {
-            end();
-            let _ = sender.send(Event::Ended);
-        });
-        Ok(())
     }
 }
 
@@ -137,7 +120,7 @@ impl Session {
             && let Target::Process(process) = &self.target
         {
             self.waiting.check(process)?;
-            self.next(Some(LOOK));
+            self.next(LOOK);
         }
         self.started = Instant::now();
         let end = duration.map(|duration| self.started + duration);
@@ -148,11 +131,9 @@ impl Session {
             }
             self.progress.show(self.started.elapsed().as_secs());
             self.jvms.values_mut().for_each(|jvm| jvm.keep_up(now));
-            // The progress shows seconds.
-            let second = now + Duration::from_secs(1);
             let dues = self.jvms.values().filter_map(Jvm::due);
-            let next = dues.chain(end).fold(second, Instant::min);
-            self.next(Some(next.saturating_duration_since(now)));
+            let next = dues.chain(end).fold(now + LOOK, Instant::min);
+            self.next(next.saturating_duration_since(now));
         }
         Ok(())
     }
@@ -179,7 +160,7 @@ impl Session {
         while self.knocked.is_none_or(|own| self.unknown.range(..own).next().is_some())
             && self.interrupts == before
         {
-            self.next(None);
+            self.next(LOOK);
         }
         Ok(())
     }
@@ -193,7 +174,7 @@ impl Session {
         }
         let before = self.interrupts;
         while self.has_open() && self.interrupts == before {
-            self.next(Some(LOOK));
+            self.next(LOOK);
             if let Target::Process(process) = &self.target
                 && process.is_stopped()
             {
@@ -230,7 +211,7 @@ impl Session {
         output::show(&first, opens && written.is_ok() && !self.files.is_standard_output());
         self.finish_pushes(written.is_ok().then_some(&first));
         while let (Target::Program(..), None) = (&self.target, self.ended) {
-            self.next(None);
+            self.next(LOOK);
         }
         match (written, self.ended.unwrap_or(0)) {
             (Err(message), 0) => return Err(message.into()),
@@ -250,7 +231,7 @@ impl Session {
         let Some(pushes) = self.pushes.take() else { return };
         let before = self.interrupts;
         pushes.finish(kept, LOOK, || {
-            self.next(Some(Duration::ZERO));
+            self.next(Duration::ZERO);
             self.interrupts == before
         });
     }
@@ -270,16 +251,12 @@ impl Session {
         jvm.due = jvm.due.max(jvm.due.and(rest));
     }
 
-    /// Takes note of the next event, if it comes within the time.
-    fn next(&mut self, within: Option<Duration>) {
-        let event = match within {
-            Some(time) => self.events.recv_timeout(time).ok(),
-            None => self.events.recv().ok(),
-        };
-        match event {
-            None => {}
-            Some(Event::Channel(event)) => self.hear(event),
-            Some(Event::Signal(signal)) => {
+    /// Takes note of the next event, if it comes within the time, and of the end of the program.
+    fn next(&mut self, within: Duration) {
+        match self.events.recv_timeout(within) {
+            Err(_) => {}
+            Ok(Event::Channel(event)) => self.hear(event),
+            Ok(Event::Signal(signal)) => {
                 self.interrupts += 1;
                 if let Target::Program(program, ..) = &self.target
                     && self.ended.is_none()
@@ -288,11 +265,12 @@ impl Session {
                     signals::pass_on(signal, program);
                 }
             }
-            Some(Event::Ended) => {
-                if let Target::Program(program, ..) = &mut self.target {
-                    self.ended = Some(program.wait().map_or(1, program::status_of));
-                }
-            }
+        }
+        if let Target::Program(program, ..) = &mut self.target
+            && self.ended.is_none()
+        {
+            let ended = program.try_wait().map(|status| status.map(program::status_of));
+            self.ended = ended.unwrap_or(Some(1));
         }
     }
 

@@ -2,9 +2,7 @@
 
 use super::signals;
 use std::io;
-use std::os::windows::io::{AsHandle, AsRawHandle};
-use std::process::{self, Child, Command, ExitCode, ExitStatus};
-use windows_sys::Win32::System::Threading::{INFINITE, WaitForSingleObject};
+use std::process::{self, Command, ExitCode, ExitStatus};
 
 /// Runs the program, and ends this one with its exit status. Ctrl-C ends the program alone. Returns only if the program is
 /// not started.
@@ -15,18 +13,6 @@ pub fn become_program(program: &mut Command) -> io::Result<ExitCode> {
     signals::listen(|_| {});
     let status = program.status()?;
     process::exit(status.code().unwrap_or(1))
-}
-
-/// Returns a function that waits until the program has ended.
-///
-/// # Errors
-/// Returns the error of the system.
-pub fn end_of(program: &Child) -> io::Result<impl FnOnce() + Send + 'static> {
-    let process = program.as_handle().try_clone_to_owned()?;
-    Ok(move || {
-        // SAFETY: the handle is that of a process, and open.
-        unsafe { WaitForSingleObject(process.as_raw_handle(), INFINITE) };
-    })
 }
 
 /// Returns the exit status of a program, or 1 for one that commands of Linux cannot have, such as that of a crash.
