@@ -63,8 +63,8 @@ impl Channel {
     /// # Errors
     /// Returns the error of the system.
     pub fn open(process: Option<&Process>) -> Result<Self, String> {
-        let listener = network::listener(process)?;
-        let opened = listener.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let opened = network::listener(process);
+        let opened = opened.and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) =
             opened.map_err(|error| format!("cannot open a port for the JVM: {error}"))?;
         let secret =

@@ -380,7 +380,8 @@ fn identity(file: Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
 
-/// Returns the process that opened the socket to which this one is connected.
+/// Returns the process that opened the socket to which this one is connected; 0 if it has no number here. The function of
+/// rustix for that requires a number.
 fn listener(stream: &UnixStream) -> io::Result<libc::pid_t> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;

@@ -9,21 +9,20 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
-/// Opens a port on the loopback interface, in the network namespace of the process if one is given. The inner result is
-/// that of the attempt.
+/// Opens a port on the loopback interface, in the network namespace of the process if one is given.
 ///
 /// # Errors
-/// Returns one line if the network of the process is not accessible.
-pub fn listener(process: Option<&Process>) -> Result<io::Result<TcpListener>, String> {
-    Ok(match process.map(Process::directory) {
+/// Fails if the network of the process is not accessible.
+pub fn listener(process: Option<&Process>) -> io::Result<TcpListener> {
+    match process.map(Process::directory) {
         Some(directory) if is_other_network(&directory)? => in_network_of(&directory),
         _ => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
-    })
+    }
 }
 
-fn is_other_network(process: &Path) -> Result<bool, String> {
+fn is_other_network(process: &Path) -> io::Result<bool> {
     let network = |directory: &Path| fs::read_link(directory.join("ns/net"));
-    let theirs = network(process).map_err(|error| format!("{}: {error}", process.display()))?;
+    let theirs = network(process)?;
     Ok(network(Path::new("/proc/self")).is_ok_and(|ours| ours != theirs))
 }
 

@@ -4,10 +4,10 @@ use super::process::Process;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 
-/// Opens a port on the loopback interface. The inner result is that of the attempt.
+/// Opens a port on the loopback interface.
 ///
 /// # Errors
-/// Returns none.
-pub fn listener(_: Option<&Process>) -> Result<io::Result<TcpListener>, String> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
+/// Returns the error of the system.
+pub fn listener(_: Option<&Process>) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
 }
