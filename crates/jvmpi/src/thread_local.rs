@@ -1,18 +1,20 @@
 //! Thread-local data.
 //!
-//! The VM stores one pointer per thread, which here points to a [`Block`]. THREAD_END removes the block from the
-//! thread and frees it. If some thread holds a [`Theirs`] at that moment, a later THREAD_END frees the block.
+//! The VM stores one pointer per thread, which here points to the thread's data. THREAD_END removes the data from the
+//! thread and drops it. If some thread holds a [`Theirs`] at that moment, a later THREAD_END drops the data.
 
 use crate::context::mode::{Loaded, MayLock};
 use crate::load::{LoadError, OnLoad};
 use crate::{Context, Jvmpi, ThreadId};
 use jni_sys::JNIEnv;
+use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Data of each thread, in the VM's thread-local storage (GetThreadLocalStorage and SetThreadLocalStorage). The
 /// VM has one slot per thread and agent, so an agent can create only one `ThreadLocal`.
@@ -44,29 +46,22 @@ pub struct ThreadLocal<T> {
     _data: PhantomData<fn() -> T>,
 }
 
-/// The data of one thread.
-#[repr(C)]
-struct Block<T> {
-    header: Header,
-    data: T,
-}
+/// The data of a thread, whose type only the [`ThreadLocal`] knows.
+type Data = NonNull<c_void>;
 
-/// The part of a block that does not depend on the type of its data.
-struct Header {
-    /// Drops the block.
-    free: unsafe fn(*mut Header),
-    /// The next block in [`RETIRED`].
-    next: *mut Header,
-}
-
-/// True once a [`ThreadLocal`] exists.
-static IN_USE: AtomicBool = AtomicBool::new(false);
+/// Drops data. Set once the [`ThreadLocal`] exists: there is only one, so all data has the same type.
+static FREE: OnceLock<unsafe fn(Data)> = OnceLock::new();
 /// The number of [`Theirs`], including those about to be created.
 static READERS: AtomicUsize = AtomicUsize::new(0);
-/// The blocks of ended threads that a reader may still use.
-static RETIRED: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
-/// Held while a thread is given its block.
+/// The data of ended threads that a reader may still use.
+static RETIRED: Mutex<Vec<Retired>> = Mutex::new(Vec::new());
+/// Held while a thread is given its data.
 static GIVING: Mutex<()> = Mutex::new(());
+
+struct Retired(Data);
+
+// SAFETY: the data of a `ThreadLocal` is `Send`.
+unsafe impl Send for Retired {}
 
 impl<T: Send + 'static> ThreadLocal<T> {
     /// Creates the `ThreadLocal`, without data.
@@ -74,7 +69,11 @@ impl<T: Send + 'static> ThreadLocal<T> {
     /// # Errors
     /// Fails if the agent has already created one.
     pub fn new(jvmpi: &mut OnLoad) -> Result<Self, LoadError> {
-        if IN_USE.swap(true, Ordering::Relaxed) {
+        unsafe fn free<T>(data: Data) {
+            // SAFETY: `give` has allocated the data with this type, and the caller has the only pointer to it.
+            drop(unsafe { Box::from_raw(data.as_ptr().cast::<T>()) });
+        }
+        if FREE.set(free::<T>).is_err() {
             return Err("an agent can create only one ThreadLocal".into());
         }
         jvmpi.enable(crate::EventType::ThreadEnd);
@@ -85,10 +84,10 @@ impl<T: Send + 'static> ThreadLocal<T> {
     /// GC_FINISH, which do not belong to a thread.
     #[inline]
     pub fn get<'e, M: Loaded + MayLock>(&self, jvmpi: &Context<'e, M>) -> Option<&'e T> {
-        let block = block(jvmpi.jvmpi(), jvmpi.current()?)?;
-        // SAFETY: the block has this type, as there is only one `ThreadLocal`. It is freed when the current
+        let data = data(jvmpi.jvmpi(), jvmpi.current()?)?;
+        // SAFETY: the data has this type, as there is only one `ThreadLocal`. It is dropped when the current
         // thread ends, which is after `'e`.
-        Some(unsafe { &(*block.cast::<Block<T>>().as_ptr()).data })
+        Some(unsafe { data.cast().as_ref() })
     }
 
     /// Returns the data of the current thread, and calls `init` to create it if needed. Always `None` in
@@ -114,10 +113,8 @@ impl<T: Send + Sync + 'static> ThreadLocal<T> {
     /// It may be called while threads are suspended.
     pub fn of<M: Loaded>(&self, jvmpi: &Context<'_, M>, thread: ThreadId) -> Option<Theirs<T>> {
         let reader = Reader::new();
-        let block = block(jvmpi.jvmpi(), thread.as_ptr())?;
-        // SAFETY: the block has this type, as there is only one `ThreadLocal`. It is freed only after it was
-        // removed from the thread, and only when no reader exists that may have seen it before.
-        let data = unsafe { NonNull::from(&(*block.cast::<Block<T>>().as_ptr()).data) };
+        // The data has this type, as there is only one `ThreadLocal`.
+        let data = data(jvmpi.jvmpi(), thread.as_ptr())?.cast();
         Some(Theirs { data, _reader: reader })
     }
 
@@ -166,7 +163,8 @@ impl<T> Deref for Theirs<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the reader keeps the data alive.
+        // SAFETY: the data is dropped only after it was removed from its thread, and only when no reader exists that may
+        // have seen it before.
         unsafe { self.data.as_ref() }
     }
 }
@@ -177,14 +175,14 @@ impl<T: fmt::Debug> fmt::Debug for Theirs<T> {
     }
 }
 
-/// A reader: while it exists, no block that it may have seen is freed.
+/// A reader: while it exists, no data that it may have seen is dropped.
 struct Reader(());
 
 impl Reader {
     fn new() -> Self {
         READERS.fetch_add(1, Ordering::Relaxed);
-        // Either this reader sees that the block has left its thread, or the thread that removed the block
-        // sees this reader in `free_retired`.
+        // Either this reader sees that the data has left its thread, or the thread that removed the data
+        // sees this reader in `retire`.
         fence(Ordering::SeqCst);
         Self(())
     }
@@ -196,29 +194,24 @@ impl Drop for Reader {
     }
 }
 
-/// Returns the block of a thread.
+/// Returns the data of a thread.
 #[inline]
-fn block(jvmpi: Jvmpi, env: *mut JNIEnv) -> Option<NonNull<Header>> {
+fn data(jvmpi: Jvmpi, env: *mut JNIEnv) -> Option<Data> {
     // SAFETY: GetThreadLocalStorage may be called in all modes; an invalid thread yields NULL.
-    NonNull::new(unsafe { (jvmpi.table().GetThreadLocalStorage)(env) }.cast())
+    NonNull::new(unsafe { (jvmpi.table().GetThreadLocalStorage)(env) })
 }
 
-fn set(jvmpi: Jvmpi, env: *mut JNIEnv, block: *mut Header) {
+fn set(jvmpi: Jvmpi, env: *mut JNIEnv, data: *mut c_void) {
     // SAFETY: SetThreadLocalStorage may be called in all modes; an invalid thread has no effect.
-    unsafe { (jvmpi.table().SetThreadLocalStorage)(env, block.cast()) };
+    unsafe { (jvmpi.table().SetThreadLocalStorage)(env, data) };
 }
 
 /// Gives a thread its data unless it already has some. Data for a thread that has ended is lost.
 #[cold]
-fn give<T: Send + 'static>(jvmpi: Jvmpi, env: *mut JNIEnv, data: T) {
-    unsafe fn free<T>(block: *mut Header) {
-        // SAFETY: the block was allocated below with this type, and the caller has the only pointer to it.
-        drop(unsafe { Box::from_raw(block.cast::<Block<T>>()) });
-    }
-    let header = Header { free: free::<T>, next: ptr::null_mut() };
-    let new = Box::new(Block { header, data });
-    let _giving = GIVING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if block(jvmpi, env).is_none() {
+fn give<T: Send + 'static>(jvmpi: Jvmpi, env: *mut JNIEnv, new: T) {
+    let new = Box::new(new);
+    let _giving = GIVING.lock().unwrap_or_else(PoisonError::into_inner);
+    if data(jvmpi, env).is_none() {
         set(jvmpi, env, Box::into_raw(new).cast());
     }
 }
@@ -232,53 +225,29 @@ pub(crate) struct AtEnd {
 impl Drop for AtEnd {
     fn drop(&mut self) {
         let Self { jvmpi, env } = *self;
-        if IN_USE.load(Ordering::Relaxed)
-            && let Some(ended) = block(jvmpi, env)
+        if let Some(free) = FREE.get()
+            && let Some(ended) = data(jvmpi, env)
         {
             set(jvmpi, env, ptr::null_mut());
-            retire(ended.as_ptr(), ended.as_ptr());
-            free_retired();
+            retire(ended, *free);
         }
     }
 }
 
-/// Adds a chain of blocks to those waiting to be freed.
-fn retire(first: *mut Header, last: *mut Header) {
-    let link = |old| {
-        // SAFETY: the chain belongs to the caller until it is in the list.
-        unsafe { (*last).next = old };
-        Some(first)
-    };
-    let _ = RETIRED.fetch_update(Ordering::Release, Ordering::Relaxed, link);
-}
-
-/// Frees the blocks of ended threads if there is no reader.
-fn free_retired() {
-    // With a reader, the blocks would only be put back.
-    if READERS.load(Ordering::Relaxed) > 0 {
-        return;
-    }
-    let mut block = RETIRED.swap(ptr::null_mut(), Ordering::Acquire);
-    // These blocks were removed from their threads before. Pairs with the fence in `Reader::new`.
+/// Drops the data of a thread that has ended, and of those before it, if there is no reader.
+fn retire(ended: Data, free: unsafe fn(Data)) {
+    let mut retired = RETIRED.lock().unwrap_or_else(PoisonError::into_inner);
+    retired.push(Retired(ended));
+    // All of this data was removed from its threads before. Pairs with the fence in `Reader::new`.
     fence(Ordering::SeqCst);
-    let is_read = READERS.load(Ordering::Acquire) > 0;
-    if is_read && !block.is_null() {
-        let first = block;
-        // SAFETY: this thread has taken the chain out of the list and owns it.
-        unsafe {
-            while !(*block).next.is_null() {
-                block = (*block).next;
-            }
-        }
-        retire(first, block);
+    if READERS.load(Ordering::Acquire) > 0 {
         return;
     }
-    while !block.is_null() {
-        // SAFETY: this thread owns the chain, and no reader is left that could have seen its blocks.
-        unsafe {
-            let next = (*block).next;
-            ((*block).free)(block);
-            block = next;
-        }
+    let all = mem::take(&mut *retired);
+    // The agent's own code runs without the lock.
+    drop(retired);
+    for Retired(data) in all {
+        // SAFETY: this thread has taken the data, and no reader is left that could have seen it.
+        unsafe { free(data) };
     }
 }
