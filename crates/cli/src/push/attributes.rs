@@ -13,8 +13,7 @@ pub type Attributes = Vec<(String, AttributeValue)>;
 pub const SERVICE_NAME: &str = "service.name";
 
 /// The attributes that the user gives, in the variables of OpenTelemetry.
-#[derive(Clone, Debug, Default)]
-pub struct Labels(Vec<(String, String)>);
+pub struct Labels(Attributes);
 
 impl Labels {
     /// Reads the variables.
@@ -22,41 +21,39 @@ impl Labels {
     /// # Errors
     /// Returns one line if a variable is not UTF-8.
     pub fn of_environment() -> Result<Self, String> {
-        let all = variable("OTEL_RESOURCE_ATTRIBUTES")?;
-        Ok(Self::of(&all.unwrap_or_default(), variable("OTEL_SERVICE_NAME")?))
-    }
-
-    fn of(all: &str, service: Option<String>) -> Self {
-        let mut labels = Vec::new();
+        let all = variable("OTEL_RESOURCE_ATTRIBUTES")?.unwrap_or_default();
+        let mut labels = Attributes::new();
         for (key, value) in all.split(',').filter_map(|pair| pair.split_once('=')) {
             if !key.trim().is_empty() {
-                set(&mut labels, key.trim(), decoded(value.trim()));
+                set(&mut labels, key.trim(), AttributeValue::Text(decoded(value.trim())));
             }
         }
-        if let Some(name) = service {
-            set(&mut labels, SERVICE_NAME, name);
+        if let Some(name) = variable("OTEL_SERVICE_NAME")? {
+            set(&mut labels, SERVICE_NAME, AttributeValue::Text(name));
         }
-        Self(labels)
+        Ok(Self(labels))
     }
 
     /// Returns the attributes of a JVM. `number` is its process ID in its own namespace, if the JVM is not known by the
     /// one that it has here.
     pub fn of_jvm(&self, process: Option<&Process>, number: Option<u32>) -> Attributes {
         let program = process.and_then(Process::program);
+        let mut all = Attributes::new();
+        let mut add = |key: &str, value| all.push((key.to_owned(), value));
         let name = program.as_deref().map(|name| name.strip_suffix(".jar").unwrap_or(name));
         let name = name.unwrap_or("unknown_service:java").to_owned();
-        let mut all = vec![(SERVICE_NAME.to_owned(), AttributeValue::Text(name))];
+        add(SERVICE_NAME, AttributeValue::Text(name));
         if let Some(host) = host_name().ok().filter(|name| !name.is_empty()) {
-            all.push(("host.name".into(), AttributeValue::Text(host)));
+            add("host.name", AttributeValue::Text(host));
         }
         let here = process.map(|process| process.number().unsigned_abs());
         if let Some(number) = here.or(number) {
-            all.push(("process.pid".into(), AttributeValue::Number(number)));
+            add("process.pid", AttributeValue::Number(number));
         }
-        all.push(("process.runtime.name".into(), AttributeValue::Text("java".into())));
+        add("process.runtime.name", AttributeValue::Text("java".into()));
         if let Some(version) = process.and_then(Process::java) {
             let version = version.strip_prefix("Java ").unwrap_or(&version).to_owned();
-            all.push(("process.runtime.version".into(), AttributeValue::Text(version)));
+            add("process.runtime.version", AttributeValue::Text(version));
         }
         self.added_to(all)
     }
@@ -65,58 +62,19 @@ impl Labels {
     pub fn of_file(&self, path: &Path) -> Attributes {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let name = name.split('.').find(|part| !part.is_empty()).unwrap_or("unknown_service:java");
-        let name = AttributeValue::Text(name.to_owned());
-        self.added_to(vec![(SERVICE_NAME.to_owned(), name)])
+        self.added_to(vec![(SERVICE_NAME.to_owned(), AttributeValue::Text(name.to_owned()))])
     }
 
     fn added_to(&self, mut all: Attributes) -> Attributes {
-        self.0
-            .iter()
-            .for_each(|(key, value)| set(&mut all, key, AttributeValue::Text(value.clone())));
+        self.0.iter().for_each(|(key, value)| set(&mut all, key, value.clone()));
         all
     }
 }
 
 /// Sets the value of a key.
-fn set<V>(all: &mut Vec<(String, V)>, key: &str, value: V) {
+fn set(all: &mut Attributes, key: &str, value: AttributeValue) {
     match all.iter_mut().find(|(of, _)| of == key) {
         Some((_, old)) => *old = value,
         None => all.push((key.to_owned(), value)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(attributes: &[(String, AttributeValue)], key: &str) -> Option<String> {
-        let (_, value) = attributes.iter().find(|(of, _)| of == key)?;
-        match value {
-            AttributeValue::Text(text) => Some(text.clone()),
-            AttributeValue::Number(number) => Some(number.to_string()),
-        }
-    }
-
-    #[test]
-    fn labels_of_the_user_come_last() {
-        let given = "team=a,region=eu%2Dwest%,%3,=x,service.name=one,host.name=h";
-        let labels = Labels::of(given, Some("two".to_owned()));
-        let all = labels.of_jvm(Some(&Process::this()), None);
-        for (key, value) in
-            [("service.name", "two"), ("team", "a"), ("region", "eu-west%"), ("host.name", "h")]
-        {
-            assert_eq!(text(&all, key).as_deref(), Some(value), "{key}");
-        }
-        let number = std::process::id().to_string();
-        assert_eq!(text(&all, "process.pid"), Some(number));
-        let keys: std::collections::BTreeSet<_> = all.iter().map(|(key, _)| key).collect();
-        assert_eq!(keys.len(), all.len());
-    }
-
-    #[test]
-    fn file_names_the_service_but_no_process() {
-        let all = Labels::default().of_file(Path::new("/tmp/shop.hprof.txt"));
-        assert_eq!(text(&all, "service.name").as_deref(), Some("shop"));
-        assert_eq!(all.len(), 1);
     }
 }

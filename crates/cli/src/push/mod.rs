@@ -10,12 +10,14 @@ mod requests;
 use crate::convert;
 use crate::failure::Failure;
 use crate::units;
+use crate::waiting::LOOK;
 use client::Client;
 use destination::Destination;
 use jvmpi_formats::profile::{Profile, Section, Time, Weight, printable};
 use pusher::{Outcome, Pusher};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use attributes::{Attributes, Labels};
@@ -59,7 +61,7 @@ pub fn push(Arguments { file: path, url, interval }: &Arguments) -> Result<ExitC
         profile.created = Time::now();
     }
     push.add(&profile, &push.labels.of_file(path))?;
-    let is_sent = push.finish(Some(path), push.timeout, || true);
+    let is_sent = push.finish(Some(path), || true);
     Ok(if is_sent { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -75,7 +77,7 @@ fn set_interval(profile: &mut Profile, milliseconds: Option<u32>) {
 /// A push in the background.
 pub struct Push {
     destination: Destination,
-    pusher: Pusher,
+    pusher: Arc<Pusher>,
     /// The attributes that the user gives.
     pub labels: Labels,
     /// The longest wait at the end.
@@ -107,19 +109,14 @@ impl Push {
     }
 
     /// Waits for the store, for no longer than the user has allowed, and prints one line about what became of the
-    /// profiles. `kept` is a file with all of them. Every `interval` it asks `goes_on`, which may end the wait. Returns
+    /// profiles. `kept` is a file with all of them. From time to time it asks `goes_on`, which may end the wait. Returns
     /// true if the store has taken all.
-    pub fn finish(
-        &self,
-        kept: Option<&Path>,
-        interval: Duration,
-        mut goes_on: impl FnMut() -> bool,
-    ) -> bool {
+    pub fn finish(&self, kept: Option<&Path>, mut goes_on: impl FnMut() -> bool) -> bool {
         let start = Instant::now();
         self.pusher.hurry();
         loop {
             let left = self.timeout.saturating_sub(start.elapsed());
-            if left.is_zero() || self.pusher.wait(left.min(interval)) || !goes_on() {
+            if left.is_zero() || self.pusher.wait(left.min(LOOK)) || !goes_on() {
                 break;
             }
         }

@@ -9,11 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Sends requests in the background.
-pub struct Pusher(Arc<Shared>);
-
+/// The requests, which the thread and the rest of the command share.
 #[derive(Default)]
-struct Shared {
+pub struct Pusher {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -51,47 +49,45 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Pusher {
     /// Starts the thread.
-    pub fn start(client: Client) -> Self {
-        let shared = Arc::new(Shared::default());
-        let of_thread = Arc::clone(&shared);
+    pub fn start(client: Client) -> Arc<Self> {
+        let pusher = Arc::new(Self::default());
+        let of_thread = Arc::clone(&pusher);
         thread::spawn(move || of_thread.send_all(&client));
-        Self(shared)
+        pusher
     }
 
     /// Adds a request. This does not wait for the store.
     pub fn add(&self, request: Request) {
-        let State { queue, outcome, .. } = &mut *self.0.lock();
+        let State { queue, outcome, .. } = &mut *self.lock();
         queue.push_back(request);
         let mut bytes: usize = queue.iter().map(|request| request.body.len()).sum();
         while bytes > MOST_BYTES && queue.len() > 1 {
             bytes -= queue.pop_front().map_or(0, |oldest| oldest.body.len());
             outcome.lost += 1;
         }
-        self.0.changed.notify_all();
+        self.changed.notify_all();
     }
 
     /// Tries once more at once, because the command is about to end.
     pub fn hurry(&self) {
-        self.0.lock().is_ending = true;
-        self.0.changed.notify_all();
+        self.lock().is_ending = true;
+        self.changed.notify_all();
     }
 
     /// Waits until no request waits, but not longer than this time. Returns true if none does.
     pub fn wait(&self, longest: Duration) -> bool {
         let is_busy = |state: &mut State| state.is_sending || !state.queue.is_empty();
-        let waited = self.0.changed.wait_timeout_while(self.0.lock(), longest, is_busy);
+        let waited = self.changed.wait_timeout_while(self.lock(), longest, is_busy);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
     /// Returns what became of the requests, if the command ends now.
     pub fn outcome(&self) -> Outcome {
-        let state = self.0.lock();
+        let state = self.lock();
         let waiting = state.queue.len() + usize::from(state.is_sending);
         Outcome { lost: state.outcome.lost + waiting, ..state.outcome.clone() }
     }
-}
 
-impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

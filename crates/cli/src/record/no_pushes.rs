@@ -4,7 +4,6 @@ use super::received::Received;
 use super::target::Target;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct PushOptions {}
@@ -20,7 +19,7 @@ impl Pushes {
         match *self {}
     }
 
-    pub fn finish(self, _: Option<&Path>, _: Duration, _: impl FnMut() -> bool) {
+    pub fn finish(self, _: Option<&Path>, _: impl FnMut() -> bool) {
         match self {}
     }
 }

@@ -6,7 +6,6 @@ use crate::push::{Attributes, Push};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::time::Duration;
 
 /// The option of a recording that is pushed.
 #[derive(clap::Args)]
@@ -54,7 +53,7 @@ impl Pushes {
     }
 
     /// See [`Push::finish`].
-    pub fn finish(self, kept: Option<&Path>, interval: Duration, goes_on: impl FnMut() -> bool) {
-        self.push.finish(kept, interval, goes_on);
+    pub fn finish(self, kept: Option<&Path>, goes_on: impl FnMut() -> bool) {
+        self.push.finish(kept, goes_on);
     }
 }

@@ -230,7 +230,7 @@ impl Session {
     fn finish_pushes(&mut self, kept: Option<&Path>) {
         let Some(pushes) = self.pushes.take() else { return };
         let before = self.interrupts;
-        pushes.finish(kept, LOOK, || {
+        pushes.finish(kept, || {
             self.next(Duration::ZERO);
             self.interrupts == before
         });
