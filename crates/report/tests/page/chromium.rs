@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// Returns its path, if one is installed.
@@ -144,6 +145,11 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
+    /// Returns the value of an expression, which has this type.
+    pub fn value<T: DeserializeOwned>(&mut self, expression: &str) -> T {
+        serde_json::from_value(self.evaluate(expression)).expect("a value of this type")
+    }
+
     /// Returns the text of the first element that matches the selector.
     pub fn text(&mut self, selector: &str) -> String {
         let text =
@@ -160,16 +166,15 @@ impl Browser {
 
     /// Returns the addresses of the links in the first element that matches the selector.
     pub fn links(&mut self, selector: &str) -> Vec<String> {
-        let addresses = self.evaluate(&format!(
+        self.value(&format!(
             "[...document.querySelector({}).querySelectorAll('a')].map((link) => link.getAttribute('href'))",
             json!(selector)
-        ));
-        serde_json::from_value(addresses).expect("addresses")
+        ))
     }
 
     /// Returns the part of the page's address that says what is shown.
     pub fn address(&mut self) -> String {
-        self.evaluate("location.hash").as_str().unwrap_or_default().to_owned()
+        self.value("location.hash")
     }
 
     /// Gives the focus to the first element that matches the selector.
@@ -180,7 +185,7 @@ impl Browser {
     /// Returns the label or the text of the focused element.
     pub fn focused(&mut self) -> String {
         let focused = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent";
-        self.evaluate(focused).as_str().unwrap_or_default().to_owned()
+        self.value(focused)
     }
 
     /// Sets the system's preferred color scheme: `light` or `dark`.
@@ -191,11 +196,10 @@ impl Browser {
 
     /// Returns the texts of the cells of a table, row by row.
     pub fn rows(&mut self, table: &str) -> Vec<Vec<String>> {
-        let rows = self.evaluate(&format!(
+        self.value(&format!(
             "[...document.querySelector({}).tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))",
             json!(table)
-        ));
-        serde_json::from_value(rows).expect("a table")
+        ))
     }
 
     /// Opens a view and waits until it is shown.

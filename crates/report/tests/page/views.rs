@@ -56,12 +56,11 @@ cases! {
 const NAMES: &str = "[...document.querySelectorAll('.frame')].map((frame) => frame.getAttribute('aria-label').split(' – ')[0])";
 
 fn names(browser: &mut Browser) -> Vec<String> {
-    serde_json::from_value(browser.evaluate(NAMES)).expect("names")
+    browser.value(NAMES)
 }
 
 fn map_zooms_by_keys(browser: &mut Browser) {
-    let profile = fixture::fine_times();
-    open_profile(browser, &profile);
+    open_profile(browser, &fixture::fine_times());
     browser.go("#/flame");
     assert!(browser.text("main .heat .settings").contains("0–20 s, 100 ms in a column"));
     browser.focus(".map");
@@ -78,14 +77,12 @@ fn map_zooms_by_keys(browser: &mut Browser) {
 }
 
 fn stacks_are_shown_in_order_of_time(browser: &mut Browser) {
-    let profile = fixture::over_time();
-    open_profile(browser, &profile);
+    open_profile(browser, &fixture::over_time());
     browser.go("#/time");
     assert_eq!(names(browser)[0], "all");
     let places = "[...document.querySelectorAll('.frame[aria-level=\"2\"]')]
         .map((frame) => [frame.textContent, parseFloat(frame.style.left), parseFloat(frame.style.width)])";
-    let places: Vec<(String, f64, f64)> =
-        serde_json::from_value(browser.evaluate(places)).expect("frames");
+    let places: Vec<(String, f64, f64)> = browser.value(places);
     // The second second has 90 samples of the one and 10 of the other.
     let mut places: Vec<_> = places
         .iter()
@@ -129,7 +126,7 @@ fn inverted_graph_has_callers_below_callees(browser: &mut Browser) {
     browser.click_link("[aria-label='Direction'] button:last-child");
     let levels = "[...document.querySelectorAll('.frame')].map((frame) => \
          `${frame.getAttribute('aria-level')} ${frame.getAttribute('aria-label').split(' – ')[0]}`)";
-    let levels: Vec<String> = serde_json::from_value(browser.evaluate(levels)).expect("frames");
+    let levels: Vec<String> = browser.value(levels);
     for frame in
         ["2 app.Main.work", "3 app.Main.main", "2 java.util.HashMap.hash", "5 app.Main.main"]
     {
@@ -141,10 +138,8 @@ fn method_stands_between_graphs_of_callers_and_callees(browser: &mut Browser) {
     open_single(browser);
     browser.go("#/methods");
     browser.click_link("main tbody tr:nth-child(5) a");
-    let of = |browser: &mut Browser, graph: &str| {
-        let names = NAMES.replace("'.frame'", &format!("'[aria-label^=\"{graph}\"] .frame'"));
-        let names: Vec<String> = serde_json::from_value(browser.evaluate(&names)).expect("names");
-        names
+    let of = |browser: &mut Browser, graph: &str| -> Vec<String> {
+        browser.value(&NAMES.replace("'.frame'", &format!("'[aria-label^=\"{graph}\"] .frame'")))
     };
     assert_eq!(of(browser, "Graph of callers"), ["app.Tree.walk", "app.Main.main"]);
     assert_eq!(
@@ -233,8 +228,7 @@ fn overview_begins_with_a_sentence(browser: &mut Browser) {
 }
 
 fn idle_jvm_threads_are_left_out(browser: &mut Browser) {
-    let profile = fixture::idle();
-    open_profile(browser, &profile);
+    open_profile(browser, &fixture::idle());
     assert_eq!(
         browser.text(".summary"),
         "The threads of your program were running for 30 samples; 100.0 % in Main.work."
@@ -248,8 +242,7 @@ fn idle_jvm_threads_are_left_out(browser: &mut Browser) {
 }
 
 fn range_of_time_limits_what_is_shown(browser: &mut Browser) {
-    let profile = fixture::over_time();
-    open_profile(browser, &profile);
+    open_profile(browser, &fixture::over_time());
     let states = browser.text("main .card");
     assert!(states.starts_with("Time by thread state[running]190"), "{states}");
     browser.go("#/methods");
@@ -356,8 +349,7 @@ fn hidden_jdk_frames_belong_to_their_callers(browser: &mut Browser) {
 }
 
 fn lock_is_entered_outside_its_package(browser: &mut Browser) {
-    let profile = fixture::locks();
-    open_profile(browser, &profile);
+    open_profile(browser, &fixture::locks());
     browser.go("#/monitors");
     assert_eq!(browser.rows("main table")[0].last().unwrap(), "app.Main.enter Source.java:7");
     browser.click_link("main tbody a");
@@ -372,14 +364,12 @@ fn picture_of_a_flame_graph_zooms_and_finds(browser: &mut Browser) {
     profile::write_stacks(&fixture::profile(1), format, None, &mut picture)
         .expect("memory takes it");
     open_as(browser, "picture.svg", &picture);
-    let shown = |browser: &mut Browser| {
+    let shown = |browser: &mut Browser| -> Vec<String> {
         let frames = "[...document.querySelectorAll('#frames > g')]";
-        let names = format!(
+        browser.value(&format!(
             "{frames}.filter(frame => frame.style.display !== 'none')
                 .map(frame => frame.querySelector('title').textContent.split(' (')[0])"
-        );
-        let names: Vec<String> = serde_json::from_value(browser.evaluate(&names)).expect("names");
-        names
+        ))
     };
     let all = shown(browser);
     for name in ["all", "app.Main.work", "java.util.HashMap.hash"] {
@@ -639,9 +629,8 @@ fn a_long_path_is_told_by_its_ends(browser: &mut Browser) {
     // The 2,000th object of the list is the last one that is shown.
     browser.go("#/object/1999");
     assert_eq!(browser.text("main h2"), "app.Link @7d0");
-    let path = browser
-        .evaluate("[...document.querySelectorAll('.path li')].map((step) => step.textContent)");
-    let path: Vec<String> = serde_json::from_value(path).unwrap();
+    let path: Vec<String> =
+        browser.value("[...document.querySelectorAll('.path li')].map((step) => step.textContent)");
     assert_eq!(path.len(), 1 + 8 + 1 + 24);
     assert_eq!(path[1], "app.Link @1 retains 48.0 kB");
     assert_eq!(path[8], ".next app.Link @8 retains 47.9 kB");
@@ -694,7 +683,7 @@ fn two_profiles_are_compared(browser: &mut Browser) {
     assert_eq!(order[1..6], ["+1.60 kB", "4.83 kB", "+1.60 kB", "151", "+50"]);
     browser.go("#/flame");
     let classes = "[...document.querySelectorAll('.frame')].map((frame) => [frame.textContent, frame.className])";
-    let frames: Vec<(String, String)> = serde_json::from_value(browser.evaluate(classes)).unwrap();
+    let frames: Vec<(String, String)> = browser.value(classes);
     let class = |name: &str| &frames.iter().find(|frame| frame.0 == name).unwrap().1;
     assert_eq!(class("Main.work"), "frame compared more");
     assert_eq!(class("HashMap.hash"), "frame compared less");
@@ -719,7 +708,7 @@ fn lambda_expressions_are_compared_without_their_addresses(browser: &mut Browser
 fn light_and_dark(browser: &mut Browser) {
     open_single(browser);
     let lightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number).reduce((a, b) => a + b) / 3";
-    let is_light = |browser: &mut Browser| browser.evaluate(lightness).as_f64().unwrap() > 128.0;
+    let is_light = |browser: &mut Browser| browser.value::<f64>(lightness) > 128.0;
     browser.prefer("dark");
     assert!(!is_light(browser));
     browser.prefer("light");
