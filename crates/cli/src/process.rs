@@ -1,8 +1,15 @@
 //! A running JVM, as the user names it.
 
 pub use crate::platform::process::Process;
+use jvmpi_cpu_timeout::CpuTimeout;
+use std::time::Duration;
 
 impl Process {
+    /// Returns a timeout of this much time of the process, to wait for something that it does.
+    pub fn patience(&self, time: Duration) -> CpuTimeout {
+        CpuTimeout::new(time, vec![self.number().unsigned_abs()])
+    }
+
     /// Returns the JVM with this process ID, or the only one with this text in its main class or the name of its JAR file.
     ///
     /// # Errors

@@ -119,13 +119,22 @@ fn example_writes_its_files_and_keeps_those_that_exist() {
     assert_eq!(read("count.c"), "mine");
 }
 
+/// Returns what `jvmpi check` prints about a file, and what it prints as JSON.
+fn check(file: &Path) -> (String, serde_json::Value) {
+    let file = file.to_str().unwrap();
+    let (text, json) = (jvmpi(&["check", file]), jvmpi(&["check", "--json", file]));
+    let value: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let status = if value["fit"] == true { 0 } else { 1 };
+    assert_eq!([&text, &json].map(|output| output.status.code()), [Some(status); 2], "{text:?}");
+    (self::text(&text.stdout).to_owned(), value)
+}
+
 #[test]
 fn check_describes_an_agent() {
     let directory = Directory::new("check");
     let agent = directory.library("libhprof.so", AGENT);
-    let output = jvmpi(&["check", agent.to_str().unwrap()]);
+    let (said, json) = check(&agent);
     let path = agent.display();
-    let said = text(&output.stdout);
     assert!(said.starts_with(&format!("{path}\n")), "{said}");
     for row in [
         "entry points  JVM_OnLoad, JVM_OnUnload",
@@ -135,25 +144,32 @@ fn check_describes_an_agent() {
         assert!(said.contains(&format!("\n  {row}\n")), "{said}");
     }
     assert!(said.ends_with(&format!("yes: jvmpi run {path} -- java …\n")), "{said}");
-    assert_eq!(output.status.code(), Some(0));
-
-    let output = jvmpi(&["check", "--json", agent.to_str().unwrap()]);
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["fit"], true);
-    assert_eq!(
-        json["quirks"],
-        serde_json::json!(["cputime=wall with monitor=y", "unload=off with monitor=y"])
-    );
+    let quirks = ["cputime=wall with monitor=y", "unload=off with monitor=y"];
+    assert_eq!(json["quirks"], serde_json::json!(quirks));
     assert_eq!(json["entry_points"], serde_json::json!(["JVM_OnLoad", "JVM_OnUnload"]));
+
+    // A library can say that it needs none.
+    let agent = directory.library("libhprof.so", &format!("{AGENT}char jvmpi_no_quirks;\n"));
+    assert!(check(&agent).0.contains("\n  quirks        none\n"));
+    let agent = directory.compile("libfoo.so", AGENT, &["-shared", "-fPIC", "-Wl,-z,execstack"]);
+    let row = "\n  quirks        execstack=copy with glibc 2.41 or later\n";
+    assert!(check(&agent).0.contains(row));
 }
 
 #[test]
-fn check_shows_that_an_agent_wants_an_executable_stack() {
-    let directory = Directory::new("check-stack");
-    let agent = directory.compile("libfoo.so", AGENT, &["-shared", "-fPIC", "-Wl,-z,execstack"]);
-    let output = jvmpi(&["check", agent.to_str().unwrap()]);
-    let row = "\n  quirks        execstack=copy with glibc 2.41 or later\n";
-    assert!(text(&output.stdout).contains(row), "{output:?}");
+fn check_refuses_with_the_line_of_the_shim() {
+    let directory = Directory::new("refusals");
+    let no_library = directory.write("libtext.so", b"text");
+    for (file, line) in [
+        (&no_library, "no: PATH is not an ELF file: give the agent's shared library for Linux"),
+        (&directory.0.join("none"), "no: PATH does not exist: check the path of the agent"),
+    ] {
+        let (said, json) = check(file);
+        let line = line.replace("PATH", file.to_str().unwrap());
+        assert!(said.lines().any(|said| said == line), "{said}");
+        assert_eq!(json["fit"], false);
+    }
 }
 
 #[test]
@@ -209,36 +225,6 @@ fn file_that_is_not_named_replaces_no_other() {
     assert_eq!(report(), "jvmpi: report.2.html\n");
     directory.write("report.3-2.html", b"");
     assert_eq!(report(), "jvmpi: report.4.html\n");
-}
-
-#[test]
-fn a_library_can_say_that_it_needs_no_quirks() {
-    let directory = Directory::new("no-quirks");
-    let agent = directory.library("libhprof.so", &format!("{AGENT}char jvmpi_no_quirks;\n"));
-    let output = jvmpi(&["check", agent.to_str().unwrap()]);
-    assert!(text(&output.stdout).contains("\n  quirks        none\n"), "{output:?}");
-}
-
-#[test]
-fn check_refuses_with_the_line_of_the_shim() {
-    let directory = Directory::new("refusals");
-    let no_library = directory.write("libtext.so", b"text");
-    for (file, line) in [
-        (&no_library, "no: PATH is not an ELF file: give the agent's shared library for Linux"),
-        (&directory.0.join("none"), "no: PATH does not exist: check the path of the agent"),
-    ] {
-        refuses(file, &line.replace("PATH", file.to_str().unwrap()));
-    }
-}
-
-/// `jvmpi check` says this line of the file, and that it does not fit.
-fn refuses(file: &Path, line: &str) {
-    let output = jvmpi(&["check", file.to_str().unwrap()]);
-    assert!(text(&output.stdout).lines().any(|said| said == line), "{output:?}");
-    assert_eq!(output.status.code(), Some(1));
-    let output = jvmpi(&["check", "--json", file.to_str().unwrap()]);
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(json["fit"], false);
 }
 
 /// An empty LD_LIBRARY_PATH names no directory: not the working directory, in which anybody may have put a library.

@@ -2,7 +2,6 @@
 
 use super::directory::Directory;
 use crate::jdk_version::version_in;
-use jvmpi_cpu_timeout::CpuTimeout;
 use rustix::io::Errno;
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{Gid, Pid, Signal, getegid, geteuid, getgroups, kill_process};
@@ -181,11 +180,6 @@ impl Process {
             values.split_whitespace().next()?.parse::<u64>().ok()
         };
         status.lines().filter_map(kilobytes).sum::<u64>() << 10
-    }
-
-    /// Returns a timeout of this much CPU time of the process, to wait for something that it does.
-    pub fn patience(&self, time: Duration) -> CpuTimeout {
-        CpuTimeout::new(time, vec![self.number.unsigned_abs()])
     }
 
     /// Checks that the JVM speaks HotSpot's attach protocol.

@@ -1,7 +1,6 @@
 //! A process that is a JVM. Processes of other users are seen if this one may open them.
 
 use crate::jdk_version::version_in;
-use jvmpi_cpu_timeout::CpuTimeout;
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
@@ -133,11 +132,6 @@ impl Process {
         let is_known =
             unsafe { GetProcessTimes(process.as_raw_handle(), start, end, system, user) } != 0;
         is_known.then(|| times.map(duration))
-    }
-
-    /// Returns a timeout of this much elapsed time.
-    pub fn patience(&self, time: Duration) -> CpuTimeout {
-        CpuTimeout::new(time, vec![self.number.unsigned_abs()])
     }
 
     /// Returns true: the number is the process's own, as there are no namespaces.
