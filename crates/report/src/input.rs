@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jvmpi_formats::profile::{Profile, Time};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::heap;
 
@@ -21,8 +22,8 @@ pub struct Input<'a> {
     pub recording: Option<&'a Recording>,
 }
 
-/// The profiled program and the conditions of the recording.
-#[derive(Clone, Debug, Default)]
+/// The profiled program and the conditions of the recording. The times are microseconds in the data of a page.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
     /// The command line of the program.
     pub command: String,
@@ -31,11 +32,42 @@ pub struct Recording {
     /// The JVM, as in `Java 17.0.9`.
     pub java: Option<String>,
     /// The time of its start. None if that is the start of the recording.
+    #[serde(skip)]
     pub started: Option<Time>,
     /// The time from the start of the recording to its end.
+    #[serde(rename = "microseconds", with = "micros")]
     pub duration: Duration,
     /// The time from one CPU sample to the next, if CPU time was sampled.
+    #[serde(with = "optional_micros")]
     pub interval: Option<Duration>,
     /// The mean number of bytes per allocation sample, if allocations were sampled.
     pub alloc_interval: Option<u32>,
+}
+
+pub(crate) fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+mod micros {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        microseconds(*time).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_micros)
+    }
+}
+
+mod optional_micros {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        time.map(microseconds).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::deserialize(from)?.map(Duration::from_micros))
+    }
 }

@@ -11,8 +11,6 @@ mod shared;
 mod stacks;
 mod threads;
 
-use std::time::Duration;
-
 use jvmpi_formats::profile::{Profile, Trace};
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +20,7 @@ pub(crate) use column::DIGITS;
 use heap::Heap;
 pub(crate) use read::read;
 use shared::Shared;
-use stacks::{Table, microseconds};
+use stacks::Table;
 use threads::Threads;
 
 /// The name of the schema of the data.
@@ -52,7 +50,7 @@ struct Header {
     /// Milliseconds since 1970.
     created: u64,
     problem: Option<String>,
-    recording: Option<Recorded>,
+    recording: Option<Recording>,
     /// The maximum number of frames of a trace.
     depth: usize,
     traces: usize,
@@ -60,45 +58,6 @@ struct Header {
     classes: usize,
     /// True if waits for monitors were recorded, even if there were none.
     monitors: bool,
-}
-
-/// The [`Recording`] of a profile. Times are microseconds.
-#[derive(Serialize, Deserialize)]
-struct Recorded {
-    command: String,
-    pid: Option<u32>,
-    java: Option<String>,
-    microseconds: u64,
-    interval: Option<u64>,
-    /// Bytes.
-    alloc_interval: Option<u32>,
-}
-
-impl Recorded {
-    fn of(recording: &Recording) -> Recorded {
-        Recorded {
-            command: recording.command.clone(),
-            pid: recording.pid,
-            java: recording.java.clone(),
-            microseconds: microseconds(recording.duration),
-            interval: recording.interval.map(microseconds),
-            alloc_interval: recording.alloc_interval,
-        }
-    }
-}
-
-impl From<&Recorded> for Recording {
-    fn from(recorded: &Recorded) -> Recording {
-        Recording {
-            command: recorded.command.clone(),
-            pid: recorded.pid,
-            java: recorded.java.clone(),
-            started: None,
-            duration: Duration::from_micros(recorded.microseconds),
-            interval: recorded.interval.map(Duration::from_micros),
-            alloc_interval: recorded.alloc_interval,
-        }
-    }
 }
 
 impl Data {
@@ -139,7 +98,7 @@ impl Header {
             name: input.name.to_owned(),
             created: profile.created.0,
             problem: input.problem.map(str::to_owned),
-            recording: input.recording.map(Recorded::of),
+            recording: input.recording.cloned(),
             depth: profile.traces.iter().map(depth_of).max().unwrap_or(0),
             traces: profile.traces.len(),
             frames: profile.frames.len(),

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use super::stacks::{Measure, Table, Unit};
 use super::{Code, Data, SCHEMA, Threads, VERSION};
 use crate::Recording;
+use crate::input::microseconds;
 
 /// The beginning of the data.
 #[derive(Deserialize)]
@@ -66,9 +67,7 @@ impl Reader<'_> {
             methods: Vec::new(),
             threads: Vec::new(),
         };
-        let recording = header.recording.as_ref();
-        let interval =
-            recording.and_then(|recording| recording.interval).map(Duration::from_micros);
+        let interval = header.recording.as_ref().and_then(|recording| recording.interval);
         reader.code(&data.code)?;
         reader.threads(&data.threads)?;
         for table in &data.tables {
@@ -80,7 +79,7 @@ impl Reader<'_> {
                 _ => return None,
             }
         }
-        Some((reader.profile, recording.map(Recording::from)))
+        Some((reader.profile, header.recording.clone()))
     }
 
     fn name(&mut self, string: u32) -> Option<NameId> {
@@ -161,7 +160,7 @@ impl Reader<'_> {
     fn samples(&mut self, table: &Table, interval: Option<Duration>) -> Option<()> {
         let measure = table.measures.first()?;
         let each = match measure.unit {
-            Unit::Microseconds => interval.map_or(1, super::microseconds).max(1),
+            Unit::Microseconds => interval.map_or(1, microseconds).max(1),
             _ => 1,
         };
         let mut traces = Vec::new();

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::column;
 use super::shared::{NONE, Shared};
+use crate::input::microseconds;
 
 /// Rows with the same measures. A row is a stack, in a thread if stacks are kept by thread, and its
 /// object: the class of the allocated objects, or the monitor that was waited for.
@@ -351,8 +352,4 @@ fn monitor_name(profile: &Profile, monitor: Monitor, with_id: bool) -> String {
         }
         Monitor::Raw { name, .. } => format!("\"{}\"", profile.names.get(name)),
     }
-}
-
-pub(super) fn microseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
