@@ -7,7 +7,6 @@ use super::target::Target;
 use crate::channel::{self, Entrance};
 use crate::failure::Failure;
 use crate::output;
-use crate::platform::program;
 use crate::platform::signals::{self, Signal};
 use crate::process::Process;
 use crate::progress::Progress;
@@ -266,12 +265,7 @@ impl Session {
                 }
             }
         }
-        if let Target::Program(program, ..) = &mut self.target
-            && self.ended.is_none()
-        {
-            let ended = program.try_wait().map(|status| status.map(program::status_of));
-            self.ended = ended.unwrap_or(Some(1));
-        }
+        self.ended = self.ended.or_else(|| self.target.ended());
     }
 
     /// Takes note of an event of a connection.

@@ -7,6 +7,7 @@ use crate::commands::Dump;
 use crate::failure::Failure;
 use crate::heap::DumpFile;
 use crate::launch::{not_executed, with_jvm_option};
+use crate::platform::program::status_of;
 use crate::platform::signals;
 use crate::process::Process;
 use crate::waiting::Waiting;
@@ -70,6 +71,12 @@ impl Target {
         }
         // The number is from another namespace, such as a container's.
         Err(format!("process {process} is not the JVM that was recorded"))
+    }
+
+    /// Returns the exit status of the program that was started, if it has ended.
+    pub fn ended(&mut self) -> Option<u8> {
+        let Self::Program(program, ..) = self else { return None };
+        program.try_wait().map_or(Some(1), |status| status.map(status_of))
     }
 
     /// Dumps the heap of a JVM that has sent all its data, for an output in this directory. Signals from now on end the

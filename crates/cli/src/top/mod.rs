@@ -185,8 +185,8 @@ impl Top<'_> {
         }
         // Before anything is printed.
         self.screen = None;
-        if let Target::Program(program, ..) = &mut self.target
-            && program.try_wait().is_ok_and(|status| status.is_none())
+        if self.target.ended().is_none()
+            && let Target::Program(program, ..) = &mut self.target
         {
             signals::ask_to_end(program);
             let _ = program.wait();
@@ -228,14 +228,8 @@ impl Top<'_> {
                 Ok(Event::Key(Some(key))) if self.obey(key) => break,
                 Ok(Event::Key(_)) => self.show()?,
             }
-            if let Target::Program(program, ..) = &mut self.target
-                && let Ok(Some(status)) = program.try_wait()
-            {
-                return if status.success() {
-                    Ok(ExitCode::SUCCESS)
-                } else {
-                    Ok(ExitCode::FAILURE)
-                };
+            if let Some(status) = self.target.ended() {
+                return Ok(if status == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
             }
         }
         Ok(ExitCode::SUCCESS)
