@@ -153,13 +153,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wait_for_a_call_that_blocks_can_be_interrupted() {
-        let (_open, never) = mpsc::channel::<()>();
-        let result = result_of(|| Err("interrupted".into()), move || never.recv());
-        assert_eq!(result, Err("interrupted".into()));
-    }
-
-    #[test]
     fn signals_of_the_past_do_not_end_a_renewed_wait() {
         let waiting = Waiting::for_at_most(Some(Duration::ZERO), false);
         waiting.interrupt();

@@ -186,16 +186,10 @@ fn a_list_is_no_longer_than_the_stack() {
     assert_eq!(analysis.retained(0), count as u64);
     assert_eq!(analysis.retained(count as u32 - 1), 1);
     assert_eq!(analysis.classes(&graph)[graph.kind(0).index()].retained, count as u64);
-    let path = Paths::through(&graph).to(count as u32 - 1).expect("it is reached");
     // The path consists of its two ends.
-    let objects: Vec<u32> = path.steps.iter().map(|step| step.object).collect();
-    let ends: Vec<u32> = (0..8).chain(count as u32 - 24..count as u32).collect();
-    assert_eq!(objects, ends);
-    let left_out: Vec<u32> =
-        path.steps.iter().map(|step| step.left_out).filter(|&left_out| left_out > 0).collect();
-    assert_eq!(left_out, [count as u32 - 32]);
-    assert_eq!(path.steps[8].by, None);
-    assert!(path.steps[9].by.is_some());
+    let path = Paths::through(&graph).to(count as u32 - 1).expect("it is reached");
+    assert_eq!(path.steps.len(), 32);
+    assert_eq!(path.steps[8].left_out, count as u32 - 32);
     let whole = Paths::through(&graph).to(31).expect("it is reached");
     assert!(whole.steps.iter().map(|step| step.object).eq(0..32));
 }

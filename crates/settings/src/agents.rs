@@ -73,13 +73,6 @@ mod tests {
     use crate::tests::{file_error, options};
 
     #[test]
-    fn a_section_inherits_the_top_of_the_file() {
-        let file = "cputime = \"wall\"\n[agent.\"libfoo.so\"]\nnames = \"slash\"\n";
-        let agent = options("", file).agent("libfoo.so", "");
-        assert_eq!((agent.names, agent.cputime), (Names::Slash, CpuTime::Wall));
-    }
-
-    #[test]
     fn a_section_holds_for_exactly_its_library() {
         let options = options("", "[agent.\"libfoo.so\"]\nnames = \"slash\"\n");
         for other in ["libfoo.so.1", "foo", "libFoo.so", ""] {
