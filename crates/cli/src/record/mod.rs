@@ -17,7 +17,7 @@ use crate::waiting::Waiting;
 use files::Files;
 pub use options::Arguments;
 use pushes::Pushes;
-use session::{Events, Session};
+use session::{Event, Session};
 use std::io;
 use std::num::NonZeroU32;
 use std::process::{Command, ExitCode};
@@ -44,12 +44,16 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(_) => Waiting::for_at_most(arguments.duration, arguments.rewrites()),
         None => Waiting::default(),
     };
-    let events = Events::new(waiting.clone());
+    let (sender, events) = session::events(&waiting);
     let pushes = Pushes::new(&arguments.push, arguments.alloc_interval())?;
     let progress = process.as_ref().map(Progress::of).unwrap_or_default();
     progress.show_attaching(arguments.rewrites());
     let (options, settings) = (arguments.hprof_options(), arguments.settings());
-    let (program, hear) = (&arguments.program, events.hear());
+    let program = &arguments.program;
+    let hear = move |event| {
+        // No thread receives any more when the command ends.
+        let _ = sender.send(Event::Channel(event));
+    };
     let adapt = |program: &mut Command| {
         if files.is_standard_output() {
             program.stdout(io::stderr());
@@ -64,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     about.interval = arguments.sampling_interval();
     about.alloc_interval = arguments.alloc_interval().map(NonZeroU32::get);
 
-    let mut session = Session::new(events, target, files, about);
+    let mut session = Session::new(events, waiting, target, files, about);
     (session.pushes, session.progress) = (pushes, progress);
     session.every = arguments.every;
     session.run(arguments.duration)?;

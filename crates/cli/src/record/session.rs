@@ -29,39 +29,23 @@ const WAITING: usize = 64;
 /// The longest wait for an event before the process or the program is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The events of a recording, in a queue.
-pub struct Events {
-    // No thread receives any more when the command ends, so senders ignore failures.
-    sender: SyncSender<Event>,
-    receiver: Receiver<Event>,
-    waiting: Waiting,
-}
-
+/// An event of a recording.
 #[derive(Debug)]
-enum Event {
+pub enum Event {
     Channel(channel::Event),
     Signal(Signal),
 }
 
-impl Events {
-    /// Queues signals from now on. They also end waits.
-    pub fn new(waiting: Waiting) -> Self {
-        let (sender, receiver) = mpsc::sync_channel(WAITING);
-        let (signals, interrupted) = (sender.clone(), waiting.clone());
-        signals::listen(move |signal| {
-            interrupted.interrupt();
-            let _ = signals.send(Event::Signal(signal));
-        });
-        Self { sender, receiver, waiting }
-    }
-
-    /// Returns a function that queues the events of connections.
-    pub fn hear(&self) -> impl Fn(channel::Event) + Clone + Send + 'static {
-        let sender = self.sender.clone();
-        move |event| {
-            let _ = sender.send(Event::Channel(event));
-        }
-    }
+/// Returns the queue of events, into which signals come from now on. They also end waits.
+pub fn events(waiting: &Waiting) -> (SyncSender<Event>, Receiver<Event>) {
+    let (sender, receiver) = mpsc::sync_channel(WAITING);
+    let (signals, interrupted) = (sender.clone(), waiting.clone());
+    signals::listen(move |signal| {
+        interrupted.interrupt();
+        // No thread receives any more when the command ends.
+        let _ = signals.send(Event::Signal(signal));
+    });
+    (sender, receiver)
 }
 
 /// The state of a recording.
@@ -90,10 +74,16 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(events: Events, target: Target, files: Files, about: Recording) -> Self {
+    pub fn new(
+        events: Receiver<Event>,
+        waiting: Waiting,
+        target: Target,
+        files: Files,
+        about: Recording,
+    ) -> Self {
         Self {
-            events: events.receiver,
-            waiting: events.waiting,
+            events,
+            waiting,
             target,
             jvms: BTreeMap::new(),
             unknown: BTreeSet::new(),
