@@ -15,16 +15,10 @@ cases![
     moved_agent_prints_what_the_jvmpi_agent_prints,
     inserted_calls_are_those_that_jvmpi_reports,
     inserted_bytecode_is_that_of_the_page,
-    capabilities_and_phases_are_those_of_the_page,
     sampler_of_the_tutorial_finds_the_hottest_method,
 ];
 
 const PAGE: &str = include_str!("../../../docs/howto/port-to-jvmti.md");
-
-/// Results of JVMTI and JNI.
-const MUST_POSSESS: i64 = 99;
-const WRONG_PHASE: i64 = 112;
-const JNI_EDETACHED: i64 = -2;
 
 /// Compiles an agent of `examples/jvmti`.
 fn example(name: &str) -> Result<PathBuf, String> {
@@ -47,15 +41,6 @@ fn with_example(java: Launch, name: &str, options: &str) -> Result<Launch, Strin
 fn blocks(info: &str) -> Vec<&'static str> {
     let blocks = PAGE.split("```").skip(1).step_by(2);
     blocks.filter_map(|block| block.strip_prefix(info)?.strip_prefix('\n')).collect()
-}
-
-/// Returns the cells of the page's table with this cell in its heading row.
-fn table(heading: &str) -> Vec<Vec<&'static str>> {
-    let rows = PAGE.lines().skip_while(|line| {
-        !(line.starts_with('|') && line.split('|').any(|cell| cell.trim() == heading))
-    });
-    let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
-    rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
 /// Returns the numbers of objects that `both.c` has counted, by class.
@@ -181,45 +166,6 @@ fn inserted_bytecode_is_that_of_the_page(vm: &Vm<'_>) -> Result<(), String> {
     for (info, directory) in [("text before", build::classes(8)?), ("text after", saved)] {
         let [listing] = blocks(info)[..] else { return Err(format!("not one {info}")) };
         equal(info, disassembled(&directory)?, words(listing))?;
-    }
-    Ok(())
-}
-
-fn capabilities_and_phases_are_those_of_the_page(vm: &Vm<'_>) -> Result<(), String> {
-    let agent = build::agent("jvmti_rules")?;
-    let java = vm.java("Hello")?.jvmti_agent("jvmti_rules", "")?;
-    let outcome = java.library_path(&agent)?.flag("-Xrunjvmti_rules").run()?;
-    outcome.checks(&["capabilities"])?;
-    let mut tried = BTreeSet::new();
-    for line in outcome.report().lines("needs") {
-        let (name, capability) = (line.text("name")?, line.text("capability")?);
-        equal(&format!("{name} without {capability}"), line.int("without")?, MUST_POSSESS)?;
-        ensure!(line.int("with")? != MUST_POSSESS, "{line}");
-        let mut rows = PAGE.lines().filter(|row| row.contains(name) && row.contains(capability));
-        ensure!(rows.next().is_some(), "nowhere is {capability} named with {name}");
-        tried.insert(capability);
-    }
-    for line in outcome.report().lines("free") {
-        equal(&format!("{} without any", line.text("name")?), line.int("without")?, 0)?;
-    }
-    let named: BTreeSet<_> = PAGE.split('`').filter(|word| word.starts_with("can_")).collect();
-    // The event is sent without this capability, too, but not for every class.
-    tried.insert("can_generate_all_class_hook_events");
-    equal("capabilities", named, tried)?;
-    let rows = table("VMStart");
-    ensure!(rows.len() > 10, "{} rows", rows.len());
-    for row in rows {
-        let function = row[0].trim_start_matches('`').split('`').next().unwrap_or_default();
-        for (place, cell) in
-            ["on_load", "jvm_on_load", "start", "live", "unload"].iter().zip(&row[1..])
-        {
-            let mut lines = outcome.report().lines(place);
-            let line = lines.find(|line| line.text("name") == Ok(function));
-            let result =
-                line.ok_or_else(|| format!("{function} not tried in {place}"))?.int("result")?;
-            let is_allowed = ![WRONG_PHASE, JNI_EDETACHED].contains(&result);
-            equal(&format!("{function} in {place}"), is_allowed, cell.starts_with("yes"))?;
-        }
     }
     Ok(())
 }
