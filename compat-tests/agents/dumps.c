@@ -70,22 +70,6 @@ static void learn_class(const JVMPI_Event *e)
     pthread_mutex_unlock(&classes_lock);
 }
 
-/* An object that is made for a dump while all threads stand still. */
-static void report_snapshot(const JVMPI_Event *e)
-{
-    static const char name[] = "jdk.internal.vm.ThreadSnapshot";
-    static jobjectID classes[8];
-    static int n;
-    int i;
-
-    if (e->event_type == JVMPI_EVENT_CLASS_LOAD && n < 8
-        && strncmp(e->u.class_load.class_name, name, strlen(name)) == 0)
-        classes[n++] = e->u.class_load.class_id;
-    for (i = 0; i < n && e->event_type == JVMPI_EVENT_OBJECT_ALLOC; i++)
-        if (classes[i] == e->u.obj_alloc.class_id)
-            report("snapshot size=%d", (int)e->u.obj_alloc.size);
-}
-
 static jint ask(jint type, void *argument, const char *file)
 {
     jint result;
@@ -140,7 +124,6 @@ static void ask_inside(jint type)
 
 static void notify(JVMPI_Event *e)
 {
-    report_snapshot(e);
     switch (e->event_type) {
     case JVMPI_EVENT_CLASS_LOAD:
     case JVMPI_EVENT_CLASS_LOAD | JVMPI_REQUESTED_EVENT:

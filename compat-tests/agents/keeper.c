@@ -53,5 +53,5 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 ON_LOAD(notify)
 {
     lock = jvmpi->RawMonitorCreate("_keeper");
-    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK);
+    ENABLE(JVMPI_EVENT_CLASS_LOAD, JVMPI_EVENT_CLASS_LOAD_HOOK, JVMPI_EVENT_OBJECT_ALLOC);
 }

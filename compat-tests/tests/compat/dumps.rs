@@ -16,7 +16,6 @@ cases![
         .on(&[Gc::G1, Gc::Serial, Gc::Parallel, Gc::Z])
         .on_every_jdk(),
     monitors_of_compiled_code,
-    monitors_make_no_objects,
     monitors_of_virtual_threads.since(21),
     contexts.on(&[Gc::G1, Gc::Z]),
     disabled,
@@ -333,13 +332,6 @@ fn monitors_of_compiled_code(vm: &Vm<'_>) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Objects that the dump needs while all threads are stopped are not reported: threads may hold the locks that the
-/// agent's handler needs.
-fn monitors_make_no_objects(vm: &Vm<'_>) -> Result<(), String> {
-    let outcome = vm.java("Deadlock")?.agent("dumps", "in=4")?.run()?;
-    equal("objects told of", outcome.report().count("snapshot"), 0)
 }
 
 /// A virtual thread that is no thread of its own and owns a monitor or waits for one counts as its carrier. From JDK 24

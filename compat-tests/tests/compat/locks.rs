@@ -51,7 +51,7 @@ fn everything_under_a_mutex(vm: &Vm<'_>) -> Result<(), String> {
 }
 
 /// While the program is stopped for a dump, a thread that holds the agent's lock is stopped too. So the agent gets no
-/// events of classes that the VM loads for the dump.
+/// events of classes that the VM loads for the dump, and of objects that it makes.
 fn held_during_dumps(vm: &Vm<'_>) -> Result<(), String> {
     let outcome = vm.java("Deadlock")?.agent("keeper", "")?.run()?;
     let dumped = outcome.report().one("dumped")?;
