@@ -1,12 +1,9 @@
 /*
  * breaker.c - breaks each rule of checked mode, one after the other, and says on standard error which it is
  * about to break.
- *
- * Options: mode=keep   does the same rightly
  */
 #include "call.h"
 
-static int breaks;
 static JVMPI_RawMonitor lock, other, in_collections, signal_lock;
 static JNIEnv *volatile victim, *ended;
 static volatile int victim_may_end, turned;
@@ -20,21 +17,14 @@ static __thread const char *hook;
 static __thread enum { NOTHING, WRITE, KEEP, STAY_IN_LOCK, LEAVE_DISABLED } fault;
 static int stays_in_collection_lock;
 
-static void say(const char *rule)
+/* The next thing that is done breaks this rule. */
+static void now(const char *rule)
 {
     char line[128];
     int n = snprintf(line, sizeof line, "step %s\n", rule);
 
     if (write(2, line, (size_t)n) != n)
         abort();
-}
-
-/* The next thing that is done breaks this rule, if it is to be broken. */
-static int now(const char *rule)
-{
-    if (breaks)
-        say(rule);
-    return breaks;
 }
 
 static void nothing(void *unused)
@@ -62,10 +52,7 @@ static void enter_both(JVMPI_RawMonitor first, JVMPI_RawMonitor second)
 
 static void turn_order(void *unused)
 {
-    if (breaks)
-        enter_both(other, lock);
-    else
-        enter_both(lock, other);
+    enter_both(other, lock);
     jvmpi->RawMonitorEnter(signal_lock);
     turned = 1;
     jvmpi->RawMonitorNotifyAll(signal_lock);
@@ -81,99 +68,89 @@ static void request_thread(JNIEnv *env)
 
 static void break_in_on_load(void)
 {
-    if (now("mode/in-jvm-onload"))
-        jvmpi->RunGC();
-    if (now("mode/thread-before-jvm-init-done"))
-        jvmpi->CreateSystemThread("early", JVMPI_NORMAL_PRIORITY, nothing);
-    if (now("event/unknown"))
-        jvmpi->EnableEvent(36, NULL);
-    if (now("event/only-requested"))
-        jvmpi->EnableEvent(JVMPI_EVENT_HEAP_DUMP, NULL);
-    if (now("argument/null"))
-        jvmpi->RawMonitorDestroy(jvmpi->RawMonitorCreate(NULL));
+    now("mode/in-jvm-onload");
+    jvmpi->RunGC();
+    now("mode/thread-before-jvm-init-done");
+    jvmpi->CreateSystemThread("early", JVMPI_NORMAL_PRIORITY, nothing);
+    now("event/unknown");
+    jvmpi->EnableEvent(36, NULL);
+    now("event/only-requested");
+    jvmpi->EnableEvent(JVMPI_EVENT_HEAP_DUMP, NULL);
+    now("argument/null");
+    jvmpi->RawMonitorDestroy(jvmpi->RawMonitorCreate(NULL));
 }
 
 static void break_events(JNIEnv *env)
 {
-    if (now("event/not-requestable"))
-        jvmpi->RequestEvent(JVMPI_EVENT_GC_START, NULL);
-    if (now("event/no-handler")) {
-        void (*handler)(JVMPI_Event *) = jvmpi->NotifyEvent;
+    void (*handler)(JVMPI_Event *) = jvmpi->NotifyEvent;
 
-        jvmpi->NotifyEvent = NULL;
-        request_thread(env);
-        jvmpi->NotifyEvent = handler;
-    }
-    if (now("event/written"))
-        fault = WRITE;
+    now("event/not-requestable");
+    jvmpi->RequestEvent(JVMPI_EVENT_GC_START, NULL);
+    now("event/no-handler");
+    jvmpi->NotifyEvent = NULL;
+    request_thread(env);
+    jvmpi->NotifyEvent = handler;
+    now("event/written");
+    fault = WRITE;
     request_thread(env);
     fault = KEEP;
     request_thread(env);
     fault = NOTHING;
-    if (now("event/read-late"))
-        CHECK("kept name", kept_name[0] != '\0');
+    now("event/read-late");
+    CHECK("kept name", kept_name[0] != '\0');
 }
 
 static void break_gc(JNIEnv *env)
 {
-    if (now("gc-enabled/ids"))
-        jvmpi->GetThreadObject(env);
+    now("gc-enabled/ids");
+    jvmpi->GetThreadObject(env);
     jvmpi->DisableGC();
     CHECK("thread object", jvmpi->GetThreadObject(env) != NULL);
-    if (now("gc-disabled/run-gc"))
-        jvmpi->RunGC();
-    if (now("gc-disabled/create-thread"))
-        jvmpi->CreateSystemThread("idle", JVMPI_NORMAL_PRIORITY, nothing);
+    now("gc-disabled/run-gc");
+    jvmpi->RunGC();
+    now("gc-disabled/create-thread");
+    jvmpi->CreateSystemThread("idle", JVMPI_NORMAL_PRIORITY, nothing);
     jvmpi->EnableGC();
     CHECK("a thread", jvmpi->CreateSystemThread("idle", JVMPI_NORMAL_PRIORITY, nothing) == JNI_OK);
-    if (now("gc/enable-without-disable"))
-        jvmpi->EnableGC();
+    now("gc/enable-without-disable");
+    jvmpi->EnableGC();
     /* The handler of GC_START enters the lock. */
     jvmpi->RunGC();
-    if (now("gc/lock-order")) {
-        jvmpi->RawMonitorEnter(in_collections);
-        jvmpi->DisableGC();
-    } else {
-        jvmpi->DisableGC();
-        jvmpi->RawMonitorEnter(in_collections);
-    }
+    now("gc/lock-order");
+    jvmpi->RawMonitorEnter(in_collections);
+    jvmpi->DisableGC();
     jvmpi->RawMonitorExit(in_collections);
     jvmpi->EnableGC();
-    if (now("raw-monitor/not-left-in-gc-finish")) {
-        stays_in_collection_lock = 1;
-        jvmpi->RunGC();
-        stays_in_collection_lock = 0;
-        jvmpi->RawMonitorExit(in_collections);
-    }
+    now("raw-monitor/not-left-in-gc-finish");
+    stays_in_collection_lock = 1;
+    jvmpi->RunGC();
+    stays_in_collection_lock = 0;
+    jvmpi->RawMonitorExit(in_collections);
 }
 
 static void break_suspension(JNIEnv *env)
 {
     JVMPI_RawMonitor unused = jvmpi->RawMonitorCreate("_unused");
 
-    if (now("suspend/gc-enabled")) {
-        jvmpi->SuspendThread(victim);
-        jvmpi->ResumeThread(victim);
-    }
-    jvmpi->DisableGC();
-    if (now("suspend/self"))
-        jvmpi->SuspendThread(env);
+    now("suspend/gc-enabled");
     jvmpi->SuspendThread(victim);
-    if (now("stopped/enter")) {
-        jvmpi->RawMonitorEnter(lock);
-        jvmpi->RawMonitorExit(lock);
-    }
-    if (now("stopped/function"))
-        jvmpi->RawMonitorDestroy(unused);
-    else
-        CHECK("status", jvmpi->GetThreadStatus(victim) != 0);
-    if (now("suspend/gc-enabled-too-early")) {
-        jvmpi->EnableGC();
-        jvmpi->DisableGC();
-    }
     jvmpi->ResumeThread(victim);
-    if (now("suspend/not-suspended"))
-        jvmpi->ResumeThread(victim);
+    jvmpi->DisableGC();
+    now("suspend/self");
+    jvmpi->SuspendThread(env);
+    jvmpi->SuspendThread(victim);
+    CHECK("status", jvmpi->GetThreadStatus(victim) != 0);
+    now("stopped/enter");
+    jvmpi->RawMonitorEnter(lock);
+    jvmpi->RawMonitorExit(lock);
+    now("stopped/function");
+    jvmpi->RawMonitorDestroy(unused);
+    now("suspend/gc-enabled-too-early");
+    jvmpi->EnableGC();
+    jvmpi->DisableGC();
+    jvmpi->ResumeThread(victim);
+    now("suspend/not-suspended");
+    jvmpi->ResumeThread(victim);
     jvmpi->EnableGC();
 }
 
@@ -182,32 +159,27 @@ __attribute__((noinline)) static void break_monitors(JNIEnv *env)
     JVMPI_RawMonitor gone = jvmpi->RawMonitorCreate("_gone");
 
     jvmpi->RawMonitorDestroy(gone);
-    if (now("raw-monitor/unknown"))
-        jvmpi->RawMonitorEnter(NULL);
-    if (now("raw-monitor/destroyed"))
-        jvmpi->RawMonitorEnter(gone);
-    if (now("raw-monitor/exit-not-owner"))
-        jvmpi->RawMonitorExit(lock);
-    if (now("raw-monitor/wait-not-owner"))
-        jvmpi->RawMonitorWait(lock, 1);
-    if (now("raw-monitor/notify-not-owner"))
-        jvmpi->RawMonitorNotifyAll(lock);
+    now("raw-monitor/unknown");
+    jvmpi->RawMonitorEnter(NULL);
+    now("raw-monitor/destroyed");
+    jvmpi->RawMonitorEnter(gone);
+    now("raw-monitor/exit-not-owner");
+    jvmpi->RawMonitorExit(lock);
+    now("raw-monitor/wait-not-owner");
+    jvmpi->RawMonitorWait(lock, 1);
+    now("raw-monitor/notify-not-owner");
+    jvmpi->RawMonitorNotifyAll(lock);
     gone = jvmpi->RawMonitorCreate("_used");
     jvmpi->RawMonitorEnter(gone);
     jvmpi->RawMonitorNotifyAll(gone);
     jvmpi->RawMonitorWait(gone, 1);
-    if (now("raw-monitor/destroy-in-use"))
-        jvmpi->RawMonitorDestroy(gone);
-    else {
-        jvmpi->RawMonitorExit(gone);
-        jvmpi->RawMonitorDestroy(gone);
-    }
-    if (now("raw-monitor/not-left")) {
-        fault = STAY_IN_LOCK;
-        request_thread(env);
-        fault = NOTHING;
-        jvmpi->RawMonitorExit(lock);
-    }
+    now("raw-monitor/destroy-in-use");
+    jvmpi->RawMonitorDestroy(gone);
+    now("raw-monitor/not-left");
+    fault = STAY_IN_LOCK;
+    request_thread(env);
+    fault = NOTHING;
+    jvmpi->RawMonitorExit(lock);
     enter_both(lock, other);
     now("raw-monitor/order");
     jvmpi->CreateSystemThread("turns", JVMPI_NORMAL_PRIORITY, turn_order);
@@ -225,41 +197,42 @@ static void break_ids(JNIEnv *env)
 
     jvmpi->GetCallTrace(&trace, 4);
     CHECK("a trace", trace.num_frames > 0);
-    if (now("argument/range"))
-        jvmpi->GetCallTrace(&trace, -1);
-    if (now("thread/null"))
-        for (i = 0; i < 3; i++)
-            jvmpi->GetThreadStatus(NULL);
-    if (now("thread/unknown"))
-        jvmpi->GetThreadStatus((JNIEnv *)0x1238);
-    if (now("thread/ended"))
-        jvmpi->GetThreadLocalStorage(ended);
+    now("argument/range");
+    jvmpi->GetCallTrace(&trace, -1);
+    now("thread/null");
+    for (i = 0; i < 3; i++)
+        jvmpi->GetThreadStatus(NULL);
+    now("thread/unknown");
+    jvmpi->GetThreadStatus((JNIEnv *)0x1238);
+    now("thread/ended");
+    jvmpi->GetThreadLocalStorage(ended);
     jvmpi->DisableGC();
-    if (now("object/freed"))
-        jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, freed);
-    if (now("class/unloaded"))
-        jvmpi->GetMethodClass(unloaded_method);
+    now("object/freed");
+    jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, freed);
+    now("class/unloaded");
+    jvmpi->GetMethodClass(unloaded_method);
     CHECK("its class", jvmpi->GetMethodClass(frames[0].method_id) != NULL);
-    if (now("method/unknown"))
-        jvmpi->GetMethodClass((jmethodID)0x7ffffff8);
+    now("method/unknown");
+    jvmpi->GetMethodClass((jmethodID)0x7ffffff8);
     jvmpi->DisableEvent(JVMPI_EVENT_OBJECT_FREE, NULL);
-    if (now("object/unknown"))
-        jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, (void *)0x7ffffff0);
+    now("object/unknown");
+    jvmpi->RequestEvent(JVMPI_EVENT_OBJECT_ALLOC, (void *)0x7ffffff0);
     jvmpi->EnableGC();
     /* Only the end of the VM shows it. */
-    if (now("gc/never-enabled")) {
-        fault = LEAVE_DISABLED;
-        request_thread(env);
-        fault = NOTHING;
-    }
+    now("gc/never-enabled");
+    fault = LEAVE_DISABLED;
+    request_thread(env);
+    fault = NOTHING;
 }
 
 static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     if (strcmp(what, "unloaded and freed") == 0)
         return unloaded_class != NULL && freed != NULL;
-    if (strncmp(what, "class-load-hook/", 16) == 0)
-        hook = now(what) ? strdup(what) : NULL;
+    if (strncmp(what, "class-load-hook/", 16) == 0) {
+        now(what);
+        hook = strdup(what);
+    }
     if (strcmp(what, "hooked") == 0)
         CHECK("hooked", hook == NULL);
     if (strcmp(what, "java") == 0) {
@@ -371,7 +344,6 @@ static void notify(JVMPI_Event *e)
 
 ON_LOAD(notify)
 {
-    breaks = !mode_is("keep");
     lock = jvmpi->RawMonitorCreate("_lock");
     other = jvmpi->RawMonitorCreate("_other");
     in_collections = jvmpi->RawMonitorCreate("_in_collections");
