@@ -104,25 +104,27 @@ fn run_gives_a_script_the_agent(vm: &Vm<'_>) -> Result<(), String> {
     outcome.report().find("class_load", "name", "java.lang.Object").map(|_| ())
 }
 
-/// An upgrade replaces the library's file, while a JVM has the old one loaded. The settings of a JVM do not change after
-/// it has loaded the library.
+/// An upgrade replaces the library's file, while a JVM has the old one loaded. The JVM's is used in place of another one
+/// too, because there can be only one. The settings of a JVM do not change after it has loaded the library.
 fn run_attaches(vm: &Vm<'_>) -> Result<(), String> {
-    let libjvmpi = empty_directory(vm, "upgraded")?.join("libjvmpi.so");
     let agent = text(&build::agent("events")?)?.to_owned();
     let java = vm.java("Wait")?.ready()?;
     let pid = java.process().to_string();
-    let run = |settings: &[&str], events: &str| {
-        let _ = fs::remove_file(&libjvmpi);
-        fs::copy(build::shim()?, &libjvmpi).map_err(|e| e.to_string())?;
+    let run = |libjvmpi: &Path, settings: &[&str], events: &str| {
+        let _ = fs::remove_file(libjvmpi);
+        fs::copy(build::shim()?, libjvmpi).map_err(|e| e.to_string())?;
         let agent = format!("{agent}:events={events},a b");
         let mut run = jvmpi_command(&[&["run", "--pid", &pid], settings, &[&agent]].concat())?;
-        hung::output(run.env("JVMPI_LIBRARY", &libjvmpi), Some(java.process()))
+        hung::output(run.env("JVMPI_LIBRARY", libjvmpi), Some(java.process()))
     };
+    let libjvmpi = empty_directory(vm, "upgraded")?.join("libjvmpi.so");
     let slash = ["--setting", "names=slash", "--setting", "ids=32bit"];
     for (settings, events) in [(&slash[..], "33"), (&[], "42")] {
-        equal(events, run(settings, events)?.succeeded()?.as_str(), "")?;
+        equal(events, run(&libjvmpi, settings, events)?.succeeded()?.as_str(), "")?;
     }
-    ensure!(run(&["--setting", "names=dot"], "42")?.status != Some(0), "other settings were taken");
+    let another = empty_directory(vm, "another")?.join("libjvmpi.so.1");
+    let other_settings = run(&another, &["--setting", "names=dot"], "42")?;
+    ensure!(other_settings.status != Some(0), "other settings were taken");
     let outcome = java.finish(0)?;
     equal("output of the program", outcome.stdout.as_str(), "ready\ndone\n")?;
     let refused = "names=dot: this JVM has loaded libjvmpi.so before";

@@ -2,20 +2,18 @@
 
 mod harness;
 
-use std::collections::BTreeSet;
 use std::env;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
 use compat_tests::jdk::{self, Jdk};
 use compat_tests::machine::Machine;
-use compat_tests::{build, text, workspace_root};
+use compat_tests::{text, workspace_root};
 use harness::{Case, Result, run, xtask};
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 9] = [
     ("exported_symbols", &["nm", "readelf"], exported_symbols),
     ("listings_of_the_tutorials_are_in_the_examples", &[], listings_of_the_tutorials),
     ("rust_agent_of_the_tutorial_counts_objects", &[], rust_agent_of_the_tutorial),
@@ -24,7 +22,6 @@ const CASES: [Case; 10] = [
     ("agents_by_meson", &["meson", "ninja", "pkg-config", "c++"], agents_by_meson),
     ("programs_by_make", &["make", "pkg-config"], programs_by_make),
     ("programs_by_cmake", &["cmake"], programs_by_cmake),
-    ("attaching_beside_another_version", &[], attaching_beside_another_version),
     ("uninstall_removes_installed_files_only", &[], uninstall_removes_installed_files_only),
 ];
 
@@ -238,40 +235,6 @@ fn programs_work(directory: &Path, jdk: &Jdk) -> Result {
         one_line_each(&said, &["classes were loaded".to_owned()])?;
     }
     Ok(())
-}
-
-/// Attaches with another libjvmpi.so than the JVM has loaded. The JVM's must be used, because there can be only one.
-fn attaching_beside_another_version() -> Result {
-    let agent = build::agent("idle")?;
-    let mut java = Command::new(harness::newest_jdk()?.java());
-    let installed = prefix()?.join("lib/libjvmpi.so");
-    java.arg(format!("-agentpath:{}", text(&installed)?)).arg("-XX:+EnableDynamicAgentLoading");
-    java.args(["-cp", &build::classes(8)?, "Wait"]).current_dir(scratch("attaching")?);
-    let mut java =
-        java.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
-    let attached = attach(&mut java, &agent);
-    let _ = java.kill();
-    let _ = java.wait();
-    let maps = attached?;
-    let files = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
-    let loaded: BTreeSet<_> = files.collect();
-    let shims: Vec<_> = loaded.iter().filter(|path| path.contains("/libjvmpi.so")).collect();
-    if !loaded.contains(text(&agent)?) || shims.len() != 1 || !shims[0].ends_with("libjvmpi.so.1") {
-        return Err(format!("loaded are {loaded:?}"));
-    }
-    Ok(())
-}
-
-/// Attaches an agent with the installed command and the library under test. Returns the JVM's memory map.
-fn attach(java: &mut Child, agent: &Path) -> Result<String> {
-    let output = java.stdout.take().ok_or("no output")?;
-    let mut line = String::new();
-    BufReader::new(output).read_line(&mut line).map_err(|e| e.to_string())?;
-    let process = java.id().to_string();
-    let mut jvmpi = Command::new(prefix()?.join("bin/jvmpi"));
-    jvmpi.env("JVMPI_LIBRARY", build::shim()?);
-    run(jvmpi.args(["run", "--pid", &process, text(agent)?]))?;
-    fs::read_to_string(format!("/proc/{process}/maps")).map_err(|e| e.to_string())
 }
 
 fn uninstall_removes_installed_files_only() -> Result {
