@@ -23,7 +23,6 @@ cases![
     call_times,
     commands_of_jdk_8_run.on_every_jdk(),
     samples_of_many_threads,
-    samples_without_suspending,
     wall_clock_samples_show_the_state_of_each_thread,
     samples_of_virtual_threads.since(21),
     times_of_virtual_threads_are_counted_once.since(21),
@@ -175,27 +174,13 @@ fn commands_of_jdk_8_run(vm: &Vm<'_>) -> Result<(), String> {
 
 /// Most of the threads wait for a processor at any time. The first samples of each have other shares, and are a large
 /// part of few samples: methods are not compiled yet, and a thread in a method that is unknown continues until it can
-/// be stopped.
+/// be stopped. Sampling works next to an agent that has `can_suspend`, without a message, because it does not need that.
 fn samples_of_many_threads(vm: &Vm<'_>) -> Result<(), String> {
-    samples_are_shared(vm, 40, 1_000, Ok)
-}
-
-/// Sampling works next to an agent that has `can_suspend`, without a message, because it does not need that.
-fn samples_without_suspending(vm: &Vm<'_>) -> Result<(), String> {
-    samples_are_shared(vm, 2, 50, |java| java.jvmti_agent("holder", "suspend"))
-}
-
-fn samples_are_shared(
-    vm: &Vm<'_>,
-    threads: u32,
-    enough: u64,
-    beside: impl Fn(Launch) -> Result<Launch, String>,
-) -> Result<(), String> {
-    in_proportion(enough, &mut |millis| {
-        let work = format!("compute-{threads}-{millis}");
+    in_proportion(1_000, &mut |millis| {
+        let work = format!("compute-40-{millis}");
         let options = "cpu=samples,interval=2,depth=8,cutoff=0";
         let (java, file) = profiled(vm, &work, "samples.txt", options)?;
-        let outcome = beside(java)?.run()?;
+        let outcome = java.jvmti_agent("holder", "suspend")?.run()?;
         ensure!(!outcome.stderr.contains("can_suspend"), "{}", outcome.stderr);
         let file = read(&file)?;
         let profile = file.profile();

@@ -76,13 +76,8 @@ const NEEDS_LINUX: &[(&str, &str)] = &[
 ];
 
 /// The cases that fail because of Wine, and why.
-const FAULTS_OF_WINE: &[(&str, &str)] = &[
-    (
-        "hprof/samples_without_suspending",
-        "a function is missing by which JDK 25 asks for network addresses",
-    ),
-    ("hprof/wall_clock_samples", "beside other programs, threads that sleep are woken late"),
-];
+const FAULTS_OF_WINE: &[(&str, &str)] =
+    &[("hprof/wall_clock_samples", "beside other programs, threads that sleep are woken late")];
 
 const COMPILES_NOTHING: &str = "the zero VM compiles nothing";
 /// Even without an agent, `System.gc()` does not return while a thread is in such a loop.
