@@ -28,7 +28,6 @@ final class Suspend {
 
         for (String test : arguments) {
             switch (test) {
-                case "one": one(); break;
                 case "waiting": waiting(waiting); break;
                 case "has_run": hasRun(); break;
                 case "java": java(spinning); break;
@@ -58,20 +57,6 @@ final class Suspend {
     private static void witnessRuns() {
         long before = witness;
         Await.until("the witness to run", () -> witness > before + PROGRESS);
-    }
-
-    /** Measures the movement of a suspended thread, at once and later. */
-    private static void one() {
-        long moved = 0;
-        for (int i = 0; i < ROUNDS; i++) {
-            Agent.call("suspend spinner");
-            long before = spinner;
-            witnessRuns();
-            moved += spinner - before;
-            Agent.call("resume spinner");
-            spinnerRuns();
-        }
-        System.out.println("expect test=one moved=" + moved);
     }
 
     /** A thread suspended by Java code, before an agent did, continues when Java code resumes it. */

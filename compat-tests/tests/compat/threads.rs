@@ -110,7 +110,7 @@ fn resumed_threads_have_run(vm: &Vm<'_>) -> Result<(), String> {
 /// wherever it may be in the shim, and continues itself. The thread that has suspended another does not wait for what
 /// that holds while it links a class, and the linking thread reports its methods when it is resumed.
 fn suspended_threads_stand_still(vm: &Vm<'_>) -> Result<(), String> {
-    let mut tests = vec!["one", "waiting"];
+    let mut tests = vec!["waiting"];
     if vm.jdk.feature <= 19 {
         tests.extend(["java", "anywhere"]);
     }
