@@ -1,13 +1,10 @@
 /*
- * events.c - enables the events of its options and reports them with all fields.
+ * events.c - enables the events of its options and reports them with their fields.
  *
  * Options: events=42+33+...  the events, enabled in JVM_OnLoad
- *          class=NAME        reports the fields and methods of this class too
  *          call=NAME         calls the method call of this class in JVM_OnLoad, and reports whether there is the class
  */
 #include "agent.h"
-
-static const char *detailed;
 
 /* The words of events without fields. */
 static const char *const words[JVMPI_MAX_EVENT_TYPE_VAL + 1] = {
@@ -18,29 +15,11 @@ static const char *const words[JVMPI_MAX_EVENT_TYPE_VAL + 1] = {
 
 static void report_class(const JVMPI_Event *e, const char *requested)
 {
-    const char *name = e->u.class_load.class_name;
-    int i;
-
     report("class_load%s env=%#lx name=%s source=%s interfaces=%d methods=%d statics=%d instances=%d"
-           " class=%#lx", requested, ID(e->env_id), q(name), q(e->u.class_load.source_name),
+           " class=%#lx", requested, ID(e->env_id), q(e->u.class_load.class_name), q(e->u.class_load.source_name),
            (int)e->u.class_load.num_interfaces, (int)e->u.class_load.num_methods,
            (int)e->u.class_load.num_static_fields, (int)e->u.class_load.num_instance_fields,
            ID(e->u.class_load.class_id));
-    if (strcmp(name, detailed) != 0)
-        return;
-    for (i = 0; i < e->u.class_load.num_methods; i++) {
-        const JVMPI_Method *m = &e->u.class_load.methods[i];
-        report("method name=%s signature=%s first=%d last=%d id=%#lx", q(m->method_name),
-               q(m->method_signature), (int)m->start_lineno, (int)m->end_lineno, ID(m->method_id));
-    }
-    for (i = 0; i < e->u.class_load.num_static_fields; i++) {
-        const JVMPI_Field *f = &e->u.class_load.statics[i];
-        report("field static=1 name=%s signature=%s", q(f->field_name), q(f->field_signature));
-    }
-    for (i = 0; i < e->u.class_load.num_instance_fields; i++) {
-        const JVMPI_Field *f = &e->u.class_load.instances[i];
-        report("field static=0 name=%s signature=%s", q(f->field_name), q(f->field_signature));
-    }
 }
 
 static void report_compiled(const JVMPI_Event *e)
@@ -107,7 +86,6 @@ ON_LOAD(notify)
 {
     const char *called = option("call", NULL);
 
-    detailed = option("class", "");
     switch_events(jvmpi->EnableEvent, option("events", ""));
     if (called != NULL)
         call(current_env(), called);

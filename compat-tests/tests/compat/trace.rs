@@ -121,8 +121,7 @@ fn without_addresses(report: &str) -> Vec<String> {
 fn every_event_comes_again_and_is_counted(vm: &Vm<'_>) -> Result<(), String> {
     let trace = recording(vm, "trace")?;
     let agent = build::agent("events")?;
-    let events =
-        "events=7+8+33+34+38+39+40+41+42+43+44+46+47+48+54+55+56+57+58+60+61,class=Profiled";
+    let events = "events=7+8+33+34+38+39+40+41+42+43+44+46+47+48+54+55+56+57+58+60+61";
     let launch =
         recorded(vm.java("Profiled")?.argument("calls"), &trace).agent("events", events)?;
     let directory = launch.directory().to_owned();
