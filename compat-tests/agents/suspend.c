@@ -1,6 +1,5 @@
 /*
- * suspend.c - suspends and resumes the threads whose names the program gives, and tells whether
- * they have run. Commands: "suspend NAME", "resume NAME", "ran NAME".
+ * suspend.c - suspends and resumes the threads whose names the program gives. Commands: "suspend NAME", "resume NAME".
  * "references": hears of JNI's global references; "reference": makes and deletes one to the
  * object. "class": asks for CLASS_LOAD of the class, and returns the result. "methods": enables
  * METHOD_ENTRY; "entered": how many methods the thread has entered since. "other COMMAND" is passed on to the copy of this agent that the option other= names.
@@ -34,7 +33,6 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
 {
     const char *name = strchr(what, ' ');
     JNIEnv *thread = name != NULL ? thread_named(name + 1).env : env;
-    jlong result = 0;
 
     if (strncmp(what, "other ", 6) == 0)
         return call_other(env, what + 6);
@@ -52,17 +50,14 @@ static jlong called(JNIEnv *env, const char *what, jobject object)
         return entered;
     if (thread == NULL)
         return -1;
-    if (strncmp(what, "resume", 6) != 0)
+    if (strncmp(what, "suspend ", 8) == 0) {
         jvmpi->DisableGC();
-    if (strncmp(what, "suspend ", 8) == 0)
         jvmpi->SuspendThread(thread);
-    else if (strncmp(what, "resume ", 7) == 0)
+    } else if (strncmp(what, "resume ", 7) == 0) {
         jvmpi->ResumeThread(thread);
-    else if (strncmp(what, "ran ", 4) == 0)
-        result = jvmpi->ThreadHasRun(thread);
-    if (strncmp(what, "suspend", 7) != 0)
         jvmpi->EnableGC();
-    return result;
+    }
+    return 0;
 }
 
 ON_LOAD(notify)

@@ -29,7 +29,6 @@ final class Suspend {
         for (String test : arguments) {
             switch (test) {
                 case "waiting": waiting(waiting); break;
-                case "has_run": hasRun(); break;
                 case "java": java(spinning); break;
                 case "agents": agents(); break;
                 case "anywhere": anywhere(); break;
@@ -211,34 +210,5 @@ final class Suspend {
         Agent.call("resume waiter");
         Await.until("the waiter to go on", () -> waiter == 1);
         Await.state(thread, Thread.State.WAITING);
-    }
-
-    /** Of a thread that is suspended again, or is not: whether it has used the processor in between. */
-    private static void hasRun() {
-        Agent.call("suspend spinner");
-        Agent.call("resume spinner");
-        Agent.call("suspend waiter");
-        Agent.call("resume waiter");
-        long first = 0, waited = 0;
-        for (int i = 0; i < ROUNDS; i++) {
-            long before = spinner;
-            Await.until("the spinner to run", () -> spinner > before + PROGRESS);
-            first += spinnerHasRun() ? 1 : 0;
-            Await.until("ThreadHasRun", Suspend::spinnerHasRun);
-            Agent.call("suspend waiter");
-            waited += Agent.call("ran waiter");
-            Agent.call("resume waiter");
-            spinnerRuns();
-            Await.until("ThreadHasRun of a running thread", () -> Agent.call("ran spinner") != 0);
-            waited += Agent.call("ran waiter");
-        }
-        System.out.println("expect test=has_run rounds=" + ROUNDS + " first=" + first + " waiter=" + waited);
-    }
-
-    private static boolean spinnerHasRun() {
-        Agent.call("suspend spinner");
-        boolean hasRun = Agent.call("ran spinner") != 0;
-        Agent.call("resume spinner");
-        return hasRun;
     }
 }

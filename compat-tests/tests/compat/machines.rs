@@ -71,7 +71,6 @@ const NEEDS_LINUX: &[(&str, &str)] = &[
     ("security/", "the users and containers are those of Linux"),
     ("soak/", LOAD),
     ("table/functions_called_in_each_event_do_not_allocate", PRELOADED),
-    ("threads/resumed_threads_have_run", CLOCKS),
     ("trace/", COMMAND),
 ];
 

@@ -10,8 +10,6 @@ cases![
     security_managers_do_not_refuse_system_threads.until(21).on_every_jdk(),
     suspended_threads_stand_still.on_every_jdk(),
     suspended_threads_stand_still.under_load_on(&[17]),
-    resumed_threads_have_run.on_every_jdk(),
-    resumed_threads_have_run.under_load_on(&[17]),
     several_agents_suspend_one_thread,
     ending_thread_is_suspended_and_is_not_live,
     collect_while_suspended.on_every_gc(),
@@ -94,14 +92,6 @@ fn suspend_tests(
         }
     }
     Ok(())
-}
-
-/// A suspended thread has run before it is suspended again, unless it waits.
-fn resumed_threads_have_run(vm: &Vm<'_>) -> Result<(), String> {
-    suspend_tests(vm, &["has_run"], |_, line| {
-        equal("a thread that computes", line.int("first")?, line.int("rounds")?)?;
-        equal("a thread that waits", line.int("waiter")?, 0)
-    })
 }
 
 /// A suspended thread does nothing more from the moment `SuspendThread` returns.
