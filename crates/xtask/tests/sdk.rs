@@ -26,7 +26,7 @@ const CASES: [Case; 9] = [
 ];
 
 fn main() -> ExitCode {
-    harness::run_all(&CASES, |_| None)
+    harness::run_all(&CASES, None)
 }
 
 fn scratch(name: &str) -> Result<PathBuf> {

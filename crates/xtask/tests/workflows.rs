@@ -16,7 +16,7 @@ const CASES: [Case; 3] = [
 ];
 
 fn main() -> ExitCode {
-    harness::run_all(&CASES, |_| None)
+    harness::run_all(&CASES, None)
 }
 
 /// Returns the workflows: their paths and texts.

@@ -21,12 +21,11 @@ pub const GIVEN: &str = "JVMPI_ARCHIVES";
 /// A case: its name, the tools that it needs, and its function.
 pub type Case = (&'static str, &'static [&'static str], fn() -> Result);
 
-/// Runs the cases. A case is skipped, with the reason, if a tool or a Java compiler is missing, or if `hindrance`
-/// returns a reason for its tools.
-pub fn run_all(cases: &[Case], hindrance: fn(&[&str]) -> Option<String>) -> ExitCode {
+/// Runs the cases. A case is skipped, with the reason, if a tool or a Java compiler is missing. All are if there is
+/// another hindrance.
+pub fn run_all(cases: &[Case], hindrance: Option<&str>) -> ExitCode {
     let trials = cases.iter().map(|&(name, tools, case)| {
-        let hindrance = missing(tools).or_else(|| hindrance(tools));
-        trial(name, hindrance, case)
+        trial(name, missing(tools).or_else(|| hindrance.map(str::to_owned)), case)
     });
     conclude(trials.collect())
 }
