@@ -94,34 +94,17 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A folder outside of the workspace, which is removed at the end.
-    pub struct Scratch(pub PathBuf);
-
-    impl Scratch {
-        pub fn new(name: &str) -> Self {
-            let name = format!("jvmpi-{name}-{}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            fs::create_dir(&path).unwrap();
-            Self(path)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn root_is_found_above_each_package_of_a_copy() {
-        let copy = Scratch::new("root");
-        let packages = ["compat-tests", "crates/xtask"].map(|package| copy.0.join(package));
+        let copy = std::env::temp_dir().join(format!("jvmpi-root-{}", std::process::id()));
+        let packages = ["compat-tests", "crates/xtask"].map(|package| copy.join(package));
         packages.iter().for_each(|package| fs::create_dir_all(package).unwrap());
         assert_eq!(root_above(&packages[0]), None);
-        fs::create_dir(copy.0.join("shim")).unwrap();
-        fs::write(copy.0.join("jvmpi.h"), "").unwrap();
+        fs::create_dir(copy.join("shim")).unwrap();
+        fs::write(copy.join("jvmpi.h"), "").unwrap();
         for package in &packages {
-            assert_eq!(root_above(package), Some(&*copy.0));
+            assert_eq!(root_above(package), Some(&*copy));
         }
+        fs::remove_dir_all(&copy).unwrap();
     }
 }
