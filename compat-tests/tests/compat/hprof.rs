@@ -31,7 +31,6 @@ cases![
     waits_for_locks,
     waits_are_no_processor_time,
     a_dump_at_each_signal,
-    an_end_before_the_end_of_the_program,
     in_a_running_program_twice.on_every_jdk(),
     formats_by_name,
     killed_jvm_leaves_the_last_whole_dump,
@@ -475,24 +474,14 @@ fn a_dump_at_each_signal(vm: &Vm<'_>) -> Result<(), String> {
     has_the_chain(&file, outcome.expects.one("expect")?.int("kept")?)
 }
 
-fn an_end_before_the_end_of_the_program(vm: &Vm<'_>) -> Result<(), String> {
-    let (java, file) = profiled(vm, "calls wait", "duration.txt", "cpu=times,duration=0.3")?;
-    let mut running = java.start()?;
-    running.wait_until(|| Ok(file.exists()))?;
-    let before = fs::read(&file).map_err(|e| e.to_string())?;
-    running.wait_for("ready")?;
-    running.finish(0)?;
-    equal("file", fs::read(&file).map_err(|e| e.to_string())? == before, true)?;
-    read(&file).map(|_| ())
-}
-
-/// Each time from the attach to the end that it has by `duration`. The second time it knows the classes and
-/// threads of the first.
+/// Each time from the attach to the end that it has by `duration`, after which nothing is written. The second time it
+/// knows the classes and threads of the first.
 fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
     let java = vm.java("Profiled")?.shim_alone()?;
     let java =
         if vm.jdk.feature >= 21 { java.flag("-XX:+EnableDynamicAgentLoading") } else { java };
     let mut running = java.arguments(["compute-1-200", "wait", "calls"]).ready()?;
+    let mut written = Vec::new();
     // The first run needs no events of classes, the second one needs all.
     for (name, options) in [("first.txt", "cpu=samples"), ("second.txt", "cpu=samples,monitor=y")] {
         let file = vm.file(name);
@@ -507,10 +496,14 @@ fn in_a_running_program_twice(vm: &Vm<'_>) -> Result<(), String> {
         equal("threads called main", mains.count(), 1)?;
         equal("sections of samples", profile.cpu_samples().count(), 1)?;
         equal("methods without names", unknown_methods(profile), Vec::<String>::new())?;
+        written.push((vm.file(name), contents(vm.file(name))?));
     }
     let outcome = running.finish(0)?;
     equal("last line", outcome.stdout.lines().last(), Some("done"))?;
     ensure!(!outcome.stderr.contains("HPROF ERROR"), "{}", outcome.stderr);
+    for (file, before) in written {
+        ensure!(contents(&file)? == before, "{} has changed", file.display());
+    }
     Ok(())
 }
 
