@@ -283,13 +283,7 @@ impl Launch {
         self.variable("JVMPI_OPTIONS", settings)
     }
 
-    /// Sets the CPU-time timeout, after which the run counts as hung.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
-    }
-
-    /// Adds to the CPU-time timeout of a run that has more to do than usual.
+    /// Adds to the CPU-time timeout, after which a run counts as hung, for a run that has more to do than usual.
     pub fn more_patience(mut self, more: Duration) -> Self {
         self.patience += more;
         self

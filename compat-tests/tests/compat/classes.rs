@@ -1,7 +1,5 @@
 //! Classes: the replay at start-up, what `CLASS_LOAD` tells, requests, unloading, and the hook.
 
-use std::time::Duration;
-
 use crate::objects::keeps_rules;
 use crate::prelude::*;
 
@@ -46,7 +44,7 @@ fn replay_order(vm: &Vm<'_>) -> Result<(), String> {
 fn used_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
     for mode in ["mode=monitors", "mode=all"] {
         let java = vm.java("Unready")?.agent("checker", mode)?;
-        let outcome = java.patience(Duration::from_secs(20)).run()?;
+        let outcome = java.run()?;
         let line = outcome.expects.one("expect")?;
         equal("loaded", line.text("loaded")?, "Unready$Child")?;
         keeps_rules(&outcome)?;
@@ -59,7 +57,7 @@ fn used_before_it_can_be_linked(vm: &Vm<'_>) -> Result<(), String> {
 fn used_before_it_is_linked_by_a_thread_with_a_lock(vm: &Vm<'_>) -> Result<(), String> {
     for mode in ["mode=monitors", "mode=all"] {
         let java = vm.java("LockedOut")?.agent("checker", mode)?;
-        let outcome = java.patience(Duration::from_secs(30)).run()?;
+        let outcome = java.run()?;
         let line = outcome.expects.one("expect")?;
         equal("name", line.text("name")?, "LockedOut$Named")?;
         equal("arrays", line.int("arrays")?, 1)?;
