@@ -74,20 +74,18 @@ static void take_in_passing(JVMPI_CallTrace *trace)
 
 static jlong sample(void (*take_trace)(JVMPI_CallTrace *), JVMPI_CallTrace *trace, int count, const char *name)
 {
-    int empty = 0, whole = 0, native = 0, i;
+    int whole = 0, native = 0, i;
 
     for (i = 0; i < count;) {
         take_trace(trace);
         if (trace->num_frames >= 0) {
             i++;
-            empty += trace->num_frames == 0;
             whole += is_whole(trace);
             native += not_native(trace);
         }
         usleep(1000);
     }
-    report("sampled thread=%s traces=%d empty=%d whole=%d native=%d", q(name), count, empty, whole,
-           native);
+    report("sampled thread=%s traces=%d whole=%d native=%d", q(name), count, whole, native);
     return count;
 }
 

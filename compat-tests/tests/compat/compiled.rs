@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-cases![every_method_compiled.on_every_jdk(), requested_code_is_not_reported_again,];
+cases![every_method_compiled.on_every_jdk(), requested_code_is_not_reported_again];
 
 /// By each compiler. C2 takes longer, so it has fewer methods. An agent can pair the ends of code with its beginnings, by
 /// the address too.
