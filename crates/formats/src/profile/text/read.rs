@@ -14,33 +14,29 @@ use std::time::Duration;
 const FIRST_LINE: &str = "JAVA PROFILE 1.0.1, created ";
 const END_OF_PREAMBLE: &str = "--------";
 
-/// The sections that begin with a line of their name, `BEGIN` and more, and end with a line of the name and
-/// `END`.
-const SECTIONS: [&str; 6] =
-    ["MONITOR DUMP", "MONITOR TIME", "HEAP DUMP", "SITES", "CPU SAMPLES", "CPU TIME (ms)"];
+/// The beginnings of files. A file of `cpu=old` begins with any section.
+const STARTS: [&str; 9] = [
+    "JAVA PROFILE ",
+    "TRACE ",
+    "MONITOR DUMP BEGIN",
+    "MONITOR TIME BEGIN ",
+    "HEAP DUMP BEGIN ",
+    "SITES BEGIN ",
+    "CPU SAMPLES BEGIN ",
+    "CPU TIME (ms) BEGIN ",
+    heading::CPU_OLD,
+];
 
-/// Returns the section that begins with this line.
-fn section_begun(line: &[u8]) -> Option<&'static str> {
-    let begins = |name: &&str| {
-        let rest = line.strip_prefix(name.as_bytes());
-        rest.is_some_and(|rest| rest == b" BEGIN" || rest.starts_with(b" BEGIN "))
-    };
-    SECTIONS.into_iter().find(begins)
-}
-
-/// Returns true if these bytes are of a text file. A file of `cpu=old` begins with any section.
+/// Returns true if these bytes are of a text file.
 pub fn is_text(bytes: &[u8]) -> bool {
-    let starts = ["JAVA PROFILE ", heading::CPU_OLD, "TRACE "];
-    let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    starts.iter().any(|start| bytes.starts_with(start.as_bytes()))
-        || section_begun(first_line.strip_suffix(b"\r").unwrap_or(first_line)).is_some()
+    STARTS.iter().any(|start| bytes.starts_with(start.as_bytes()))
 }
 
 /// Reads a file.
 pub fn read(bytes: &[u8], profile: &mut Profile) -> Result<(), Error> {
     let lines = Lines::new(bytes);
     let mut reader = Reader { lines, profile };
-    reader.beginning()?;
+    reader.beginning(bytes)?;
     while let Some(line) = reader.lines.next() {
         reader.record(&line)?;
     }
@@ -56,7 +52,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn beginning(&mut self) -> Result<(), Error> {
+    fn beginning(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let first = self.lines.peek().unwrap_or_default();
         if !first.starts_with("JAVA PROFILE ") {
             return Ok(());
@@ -64,23 +60,15 @@ impl Reader<'_> {
         self.lines.next();
         let created = first.strip_prefix(FIRST_LINE);
         self.profile.created = created.and_then(Time::from_text).unwrap_or_default();
-        let mut preamble = String::new();
-        let mut previous = None;
-        while let Some(line) = self.lines.next() {
-            if line == END_OF_PREAMBLE {
-                // An empty line stands before and after it.
-                self.profile.preamble = preamble;
-                return Ok(());
-            }
-            if let Some(previous) = previous.replace(line) {
-                // The first is the empty line that ends the first line's paragraph.
-                if !(preamble.is_empty() && previous.is_empty()) {
-                    preamble.push_str(&previous);
-                    preamble.push('\n');
-                }
-            }
-        }
-        Err(self.lines.error("the file is cut off before the line `--------`"))
+        let start = self.lines.place();
+        let Some(end) = self.lines.skip_past(END_OF_PREAMBLE) else {
+            return Err(self.cut_off("its preamble, before the line `--------`"));
+        };
+        // An empty line stands before and after it.
+        let preamble = String::from_utf8_lossy(&bytes[start..end]).replace("\r\n", "\n");
+        let preamble = preamble.trim_start_matches('\n');
+        self.profile.preamble = preamble.strip_suffix('\n').unwrap_or(preamble).to_owned();
+        Ok(())
     }
 
     fn record(&mut self, line: &str) -> Result<(), Error> {
