@@ -323,6 +323,9 @@ fn element_name(name: &str) -> Option<&str> {
     }
 }
 
+/// The greatest number of superclasses. A broken file may have classes that are above themselves.
+const MOST_SUPERCLASSES: usize = 1 << 12;
+
 /// The fields of the instances of each class.
 #[derive(Debug, Default)]
 struct Layouts<'a> {
@@ -337,7 +340,7 @@ struct Layout {
     superclass: ObjectId,
     /// Its own fields.
     fields: Range<usize>,
-    /// The nearest class above that has fields.
+    /// The place of its superclass.
     above: Option<usize>,
 }
 
@@ -350,36 +353,10 @@ impl<'a> Layouts<'a> {
         self.layouts.push(Layout { superclass, fields, above: None });
     }
 
-    /// Finds for each class the next above that has fields. A broken file may have classes that are above
-    /// themselves.
+    /// Finds the superclass of each class.
     fn link(&mut self) {
-        #[derive(Clone, Copy, PartialEq)]
-        enum State {
-            New,
-            OnPath,
-            Done,
-        }
-        let mut states = vec![State::New; self.layouts.len()];
-        let mut path = Vec::new();
-        for start in 0..self.layouts.len() {
-            let mut current = start;
-            let above = loop {
-                if states[current] == State::Done {
-                    break self.layouts[current].above;
-                }
-                states[current] = State::OnPath;
-                path.push(current);
-                let above = self.by_class.get(&self.layouts[current].superclass);
-                match above.copied() {
-                    Some(above) if !self.layouts[above].fields.is_empty() => break Some(above),
-                    Some(above) if states[above] != State::OnPath => current = above,
-                    _ => break None,
-                }
-            };
-            for class in path.drain(..) {
-                self.layouts[class].above = above;
-                states[class] = State::Done;
-            }
+        for layout in &mut self.layouts {
+            layout.above = self.by_class.get(&layout.superclass).copied();
         }
     }
 
@@ -391,8 +368,8 @@ impl<'a> Layouts<'a> {
         fields: &mut Vec<Field<'a>>,
     ) -> Result<(), Error> {
         let mut next = self.by_class.get(&class).copied();
-        while let Some(layout) = next.map(|index| &self.layouts[index]) {
-            // A class that is above itself ends with the values.
+        for _ in 0..MOST_SUPERCLASSES {
+            let Some(layout) = next.map(|index| &self.layouts[index]) else { break };
             if values.is_at_end() {
                 break;
             }
