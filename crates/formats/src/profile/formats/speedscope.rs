@@ -1,24 +1,19 @@
 //! The format of speedscope, <https://www.speedscope.app/file-format-schema.json>: JSON.
 
-use super::made_frames::{NO_FRAMES, thread_name};
-use crate::profile::model::{Line, NameId, Profile, ThreadSerial};
+use super::symbols::{Symbols, labels};
+use crate::profile::model::Profile;
 use crate::profile::weight::{Unit, Weight, stacks};
-use indexmap::IndexSet;
-use rustc_hash::FxBuildHasher;
 use std::fmt::{self, Display};
 use std::io::{self, Write};
-
-/// A frame: its name, file and line.
-type Frame = (String, String, Option<u32>);
 
 pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Result<()> {
     let mut weights = Weight::of(profile);
     if !weights.contains(&weight) {
         weights.push(weight);
     }
-    let mut frames = IndexSet::default();
+    let mut symbols = Symbols::default();
     let profiles: Vec<_> =
-        weights.iter().map(|weight| sampled(profile, *weight, &mut frames)).collect();
+        weights.iter().map(|weight| sampled(profile, *weight, &mut symbols)).collect();
     let active = weights.iter().position(|other| *other == weight).unwrap_or(0);
     write!(
         out,
@@ -26,12 +21,15 @@ pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Resu
          \"exporter\":\"jvmpi\",\"name\":{},\"activeProfileIndex\":{active},\"shared\":{{\"frames\":[",
         Json(&profile.created.to_text())
     )?;
-    for (n, (name, file, line)) in frames.iter().enumerate() {
-        write!(out, "{}{{\"name\":{}", comma(n), Json(name))?;
+    let strings: Vec<_> = symbols.strings().collect();
+    let functions: Vec<_> = symbols.functions().map(|(_, function)| function).collect();
+    for (number, (function, line)) in symbols.locations() {
+        let [name, _, file] = functions[function as usize - 1].map(|at| strings[at as usize]);
+        write!(out, "{}{{\"name\":{}", comma(number as usize - 1), Json(name))?;
         if !file.is_empty() {
             write!(out, ",\"file\":{}", Json(file))?;
         }
-        if let Some(line) = line {
+        if line > 0 {
             write!(out, ",\"line\":{line}")?;
         }
         write!(out, "}}")?;
@@ -43,35 +41,16 @@ pub fn write(profile: &Profile, weight: Weight, out: &mut dyn Write) -> io::Resu
     writeln!(out, "]}}")
 }
 
-/// Returns the stacks with one weight, outermost frame first.
-fn sampled(
-    profile: &Profile,
-    weight: Weight,
-    frames: &mut IndexSet<Frame, FxBuildHasher>,
-) -> String {
+/// Returns the stacks with one weight, outermost frame first. Frames are locations, counted from 0.
+fn sampled(profile: &Profile, weight: Weight, symbols: &mut Symbols) -> String {
     let mut samples = String::new();
     let mut weights = String::new();
     let mut total: u64 = 0;
-    let mut number = |frame: Frame| frames.insert_full(frame).0.to_string();
     for (n, stack) in stacks(profile, weight).into_iter().enumerate() {
-        let mut sample = Vec::new();
-        let named = |name: &str| (name.to_owned(), String::new(), None);
-        if stack.thread != ThreadSerial(0) {
-            let name = thread_name(profile, stack.thread).unwrap_or("<unknown thread>");
-            sample.push(number(named(&format!("[{name}]"))));
-        }
-        if stack.frames.is_empty() {
-            sample.push(number(named(NO_FRAMES)));
-        }
-        for (frame, method) in
-            stack.frames.outermost_first().iter().filter_map(|id| profile.frame(*id))
-        {
-            let text = |id: NameId| profile.names.get(id);
-            let name = profile.qualified(method);
-            let line = if let Line::Number(line) = frame.line { Some(line) } else { None };
-            sample.push(number((name, text(method.source).to_owned(), line)));
-        }
-        sample.extend(stack.subject.as_ref().map(|name| number(named(name))));
+        let mut sample = symbols.stack(profile, &stack);
+        let [thread, _] = labels(profile, &stack);
+        sample.extend(thread.map(|name| symbols.named(&format!("[{name}]"))));
+        let sample: Vec<_> = sample.iter().rev().map(|frame| (frame - 1).to_string()).collect();
         samples += &format!("{}[{}]", comma(n), sample.join(","));
         weights += &format!("{}{}", comma(n), stack.value);
         total = total.saturating_add(stack.value);

@@ -1,4 +1,4 @@
-//! The parts that pprof and OTLP have in common: strings, functions and locations.
+//! The parts that pprof, OTLP and speedscope have in common: strings, functions and locations.
 
 use super::made_frames::{NO_FRAMES, thread_name};
 use crate::profile::model::{FrameId, Line, NameId, Names, Profile, ThreadSerial, WallState};
@@ -40,7 +40,7 @@ impl Symbols {
             };
             locations.extend(location);
         }
-        if locations.is_empty() {
+        if stack.frames.is_empty() {
             locations.push(self.named(NO_FRAMES));
         }
         locations
@@ -64,7 +64,7 @@ impl Symbols {
     }
 
     /// Returns the location of a name that is not a method.
-    fn named(&mut self, name: &str) -> u64 {
+    pub fn named(&mut self, name: &str) -> u64 {
         self.location([name, name, ""], 0)
     }
 
