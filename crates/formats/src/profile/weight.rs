@@ -197,17 +197,12 @@ fn each_row<'a>(
         _ => site.live.instances,
     };
     match weight {
-        Weight::CpuSamples => {
+        Weight::CpuSamples | Weight::WallSamples => {
             for row in profile.cpu_samples().flat_map(|section| &section.rows) {
-                if profile.state_of(row.trace).is_none() {
-                    visit(row.trace, Subject::None, row.samples);
-                }
-            }
-        }
-        Weight::WallSamples => {
-            for row in profile.cpu_samples().flat_map(|section| &section.rows) {
-                if let Some((state, stack)) = profile.state_of(row.trace) {
-                    visit(row.trace, Subject::State(state, stack), row.samples);
+                let state = profile.state_of(row.trace);
+                if state.is_some() == (weight == Weight::WallSamples) {
+                    let subject = state.map_or(Subject::None, |(of, at)| Subject::State(of, at));
+                    visit(row.trace, subject, row.samples);
                 }
             }
         }
