@@ -20,18 +20,8 @@ impl Classes for Known {
     }
 }
 
-fn value_of(of_type: Type) -> BoxedStrategy<Value> {
-    match of_type {
-        Type::Reference => any::<Id>().prop_map(Value::Reference).boxed(),
-        Type::Boolean => any::<bool>().prop_map(Value::Boolean).boxed(),
-        Type::Char => any::<u16>().prop_map(Value::Char).boxed(),
-        Type::Float => any::<f32>().prop_map(Value::Float).boxed(),
-        Type::Double => any::<f64>().prop_map(Value::Double).boxed(),
-        Type::Byte => any::<i8>().prop_map(Value::Byte).boxed(),
-        Type::Short => any::<i16>().prop_map(Value::Short).boxed(),
-        Type::Int => any::<i32>().prop_map(Value::Int).boxed(),
-        Type::Long => any::<i64>().prop_map(Value::Long).boxed(),
-    }
+fn value_of(of_type: Type) -> impl Strategy<Value = Value> {
+    any::<[u8; 8]>().prop_map(move |bytes| Value::read(of_type, &bytes).unwrap().0)
 }
 
 fn of_type() -> impl Strategy<Value = Type> {

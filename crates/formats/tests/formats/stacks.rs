@@ -3,13 +3,12 @@
 use crate::fixture::{self, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
     BinaryWriter, CpuSample, CpuSamples, Family, File, Format, Frame, Line, Profile, Section,
-    TextWriter, ThreadSerial, TraceSerial, Version, WallState, Weight, Writer, preamble, stacks,
-    write_difference, write_family, write_stacks,
+    TextWriter, ThreadSerial, Version, WallState, Weight, Writer, stacks, write_difference,
+    write_family, write_stacks,
 };
 use prost::Message;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
@@ -200,26 +199,15 @@ fn names_with_control_characters_do_nothing_in_any_format() {
 }
 
 #[test]
-fn a_difference_of_flame_graphs_shows_both_numbers() {
-    let after = profile();
-    let mut before = tables();
-    let rows = vec![CpuSample::new(TraceSerial(1), 40)];
-    before.sections = vec![CpuSamples { total: 40, rows, ..CpuSamples::default() }.into()];
-    let mut svg = Vec::new();
-    write_difference(&before, &after, Weight::CpuSamples, &mut svg).unwrap();
-    let svg = String::from_utf8(svg).unwrap();
-    assert!(svg.contains("<title>Main.fib (70 samples, 70.00%; +30.00%)</title>"), "{svg}");
-}
-
-#[test]
-fn a_difference_matches_hidden_classes_of_two_runs() {
-    let run = |class: &str| {
+fn a_difference_shows_both_numbers_and_matches_hidden_classes_of_two_runs() {
+    let run = |class: &str, samples| {
         let mut profile = Profile::default();
         let method = profile.intern_method([class, "run", "", ""]);
         let frame = profile.frames.intern(Frame { method, line: Line::Unknown });
         let trace = profile.traces.intern(ThreadSerial(0), &[frame]);
-        let rows = vec![CpuSample::new(trace, 10)];
-        profile.sections = vec![CpuSamples { total: 10, rows, ..CpuSamples::default() }.into()];
+        let rows = vec![CpuSample::new(trace, samples)];
+        profile.sections =
+            vec![CpuSamples { total: samples, rows, ..CpuSamples::default() }.into()];
         profile
     };
     for [before, after] in [
@@ -227,9 +215,9 @@ fn a_difference_matches_hidden_classes_of_two_runs() {
         ["App$$Lambda$14/0x0000000800c03000", "App$$Lambda$23/0x0000000800c05000"],
     ] {
         let mut svg = Vec::new();
-        write_difference(&run(before), &run(after), Weight::CpuSamples, &mut svg).unwrap();
+        write_difference(&run(before, 10), &run(after, 30), Weight::CpuSamples, &mut svg).unwrap();
         let svg = String::from_utf8(svg).unwrap();
-        let title = "<title>App$$Lambda.run (10 samples, 100.00%; +0.00%)</title>";
+        let title = "<title>App$$Lambda.run (30 samples, 100.00%; +66.67%)</title>";
         assert!(svg.contains(title), "{svg}");
     }
 }
@@ -373,6 +361,7 @@ fn pprof_has_every_weight_of_every_stack() {
     let wait = "java.lang.Object.wait::0 Main$$Lambda/0x00007f3768000c38.run::0 thread=say \"hi\"";
     assert_eq!(stacks[&format!("java.lang.Object::0 {wait}")][6], 750_000_000);
     assert_eq!(stacks["<empty trace>::0"][0], 10);
+    assert_eq!(stacks["<Unknown>::0 <empty trace>::0"][2], 100);
     let fib = decoded.function.iter().find(|f| text(f.name) == "Main.fib").unwrap();
     assert_eq!(text(fib.system_name), "Main.fib(I)I");
 }
@@ -386,25 +375,6 @@ fn pprof_of_nothing_is_a_profile() {
 /// Returns the type of a period, or of a value.
 fn kind(profile: &proto::Profile, kind: &proto::ValueType) -> [String; 2] {
     [kind.kind, kind.unit].map(|place| profile.string_table[place as usize].clone())
-}
-
-/// Stores reject a period of 0.
-#[test]
-fn pprof_always_has_a_period() {
-    let mut profile = profile();
-    let period = |profile: &Profile, weight| {
-        let decoded = pprof(profile, weight);
-        let [name, unit] = kind(&decoded, decoded.period_type.as_ref().unwrap());
-        (format!("{name}/{unit}"), decoded.period)
-    };
-    // The interval of samples in a file is unknown.
-    assert_eq!(period(&profile, None), ("samples/count".into(), 1));
-    assert_eq!(period(&profile, Some(Weight::CpuTime)), ("cpu/nanoseconds".into(), 1));
-    assert_eq!(period(&profile, Some(Weight::LiveBytes)), ("space/bytes".into(), 1));
-    assert_eq!(period(&profile, Some(Weight::MonitorTime)), ("contentions/count".into(), 1));
-    profile.preamble = preamble(NonZeroU32::new(65_536));
-    assert_eq!(period(&profile, Some(Weight::LiveBytes)), ("space/bytes".into(), 65_536));
-    assert_eq!(period(&tables(), None), ("samples/count".into(), 1));
 }
 
 /// Pyroscope names a profile by its family of weights, and knows times in nanoseconds.

@@ -2,9 +2,9 @@
 
 use crate::fixture::{self, WORKER, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
-    Amount, BucketSamples, CpuSample, CpuSamples, DumpKind, File, Increments, Profile, Section,
-    Sites, StreamEvent, StreamReader, StreamWriter, TextWriter, Time, Timeline, TraceSerial,
-    Weight, Writer, preamble, stacks,
+    BucketSamples, CpuSample, CpuSamples, DumpKind, File, Increments, Profile, Section,
+    StreamEvent, StreamReader, StreamWriter, TextWriter, Time, Timeline, TraceSerial, Weight,
+    Writer, preamble, stacks,
 };
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -128,37 +128,6 @@ fn samples_count_from_the_time_before() {
     assert_eq!(rows(&third), [(3, 4), (1, 1)]);
     // Numbers that shrink are no new samples.
     assert!(next(&mut increments, &[kept]).is_empty());
-}
-
-#[test]
-fn allocated_objects_are_differences_and_live_objects_are_not() {
-    let mut profile = tables();
-    let all = text_sections(&mut profile);
-    let sites = |all: &[Section]| {
-        all.iter()
-            .find_map(|section| match section {
-                Section::Sites(sites) => Some(sites.clone()),
-                _ => None,
-            })
-            .unwrap()
-    };
-    let mut later: Sites = sites(&all);
-    later.rows[0].allocated = Amount { bytes: 7500, instances: 75 };
-    later.rows[0].live = Amount { bytes: 100, instances: 1 };
-    later.rows[1].live = Amount::default();
-    let mut increments = Increments::default();
-    next(&mut increments, &all);
-    let new = next(&mut increments, &[Section::from(later)]);
-    let of = |weight| -> Vec<u64> {
-        let mut profile: Profile = profile.clone();
-        profile.sections = new.clone();
-        stacks(&profile, weight).iter().map(|stack| stack.value).collect()
-    };
-    assert_eq!(of(Weight::AllocatedBytes), [500]);
-    assert_eq!(of(Weight::AllocatedObjects), [5]);
-    let mut live = of(Weight::LiveBytes);
-    live.sort_unstable();
-    assert_eq!(live, [40, 100, 360]);
 }
 
 /// All kinds of weights, through the stream that a JVM sends.

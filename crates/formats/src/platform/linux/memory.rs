@@ -190,62 +190,55 @@ fn parse(text: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::path::Path;
+    use std::os::unix::ffi::OsStrExt;
+    use tempfile::TempDir;
 
-    /// Writes files below a new directory, and returns the bytes of its path.
-    fn tree(name: &str, files: &[(&str, &str)]) -> Vec<u8> {
-        let root = std::env::temp_dir().join(format!("jvmpi-cgroup-{}-{name}", std::process::id()));
+    /// Writes files below a new directory.
+    fn tree(files: &[(&str, &str)]) -> TempDir {
+        let root = TempDir::new().unwrap();
         for (file, text) in files {
-            let file = root.join(file);
+            let file = root.path().join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
-        root.into_os_string().into_encoded_bytes()
+        root
     }
 
-    fn remove(root: &[u8]) {
-        fs::remove_dir_all(Path::new(std::str::from_utf8(root).unwrap())).unwrap();
+    /// Returns the memory that is left in cgroups below a directory.
+    fn left(cgroups: &[u8], root: &TempDir) -> Option<usize> {
+        left_in_cgroups(cgroups, root.path().as_os_str().as_bytes())
     }
 
     #[test]
     fn the_tightest_cgroup_above_counts_in_version_2() {
-        let root = tree(
-            "v2",
-            &[
-                ("a/memory.max", "3200\n"),
-                ("a/memory.current", "3000\n"),
-                ("a/memory.stat", "anon 1900\ninactive_file 1000\nactive_file 100\n"),
-                ("a/b/memory.max", "max\n"),
-                ("a/b/memory.current", "10\n"),
-                ("memory.max", "320000\n"),
-                ("memory.current", "1\n"),
-            ],
-        );
-        let left = |cgroups: &[u8]| left_in_cgroups(cgroups, &root);
+        let root = tree(&[
+            ("a/memory.max", "3200\n"),
+            ("a/memory.current", "3000\n"),
+            ("a/memory.stat", "anon 1900\ninactive_file 1000\nactive_file 100\n"),
+            ("a/b/memory.max", "max\n"),
+            ("a/b/memory.current", "10\n"),
+            ("memory.max", "320000\n"),
+            ("memory.current", "1\n"),
+        ]);
         // A 32nd stays for others, and the cache is given back.
-        assert_eq!(left(b"0::/a/b\n"), Some(3100 - 2000));
-        assert_eq!(left(b"0::/\n"), Some(310_000 - 1));
+        assert_eq!(left(b"0::/a/b\n", &root), Some(3100 - 2000));
+        assert_eq!(left(b"0::/\n", &root), Some(310_000 - 1));
         // Outside of the container.
-        assert_eq!(left(b"0::/docker/f00\n"), Some(310_000 - 1));
-        assert_eq!(left(b""), None);
-        remove(&root);
+        assert_eq!(left(b"0::/docker/f00\n", &root), Some(310_000 - 1));
+        assert_eq!(left(b"", &root), None);
     }
 
     #[test]
     fn version_1_has_the_memory_controller_beside_others() {
-        let root = tree(
-            "v1",
-            &[
-                ("memory/x/memory.limit_in_bytes", "3200\n"),
-                ("memory/x/memory.usage_in_bytes", "3150\n"),
-                ("memory/x/memory.stat", "cache 7\ntotal_inactive_file 50\n"),
-                ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
-                ("memory/memory.usage_in_bytes", "5\n"),
-            ],
-        );
+        let root = tree(&[
+            ("memory/x/memory.limit_in_bytes", "3200\n"),
+            ("memory/x/memory.usage_in_bytes", "3150\n"),
+            ("memory/x/memory.stat", "cache 7\ntotal_inactive_file 50\n"),
+            ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("memory/memory.usage_in_bytes", "5\n"),
+        ]);
         let cgroups = b"12:pids:/x\n5:cpu,memory:/x\n0::/\n";
-        assert_eq!(left_in_cgroups(cgroups, &root), Some(0));
-        remove(&root);
+        assert_eq!(left(cgroups, &root), Some(0));
     }
 
     #[test]
