@@ -136,9 +136,6 @@ pub fn hprof_text(bytes: &[u8]) {
     let _ = heap_records(&file);
     let mut writer = TextWriter::new(io::sink(), file.profile()).unwrap();
     file.write(&mut writer).unwrap();
-    for format in [Format::Collapsed, Format::Speedscope, Format::Pprof] {
-        write_stacks(file.profile(), format, None, &mut io::sink()).unwrap();
-    }
 }
 
 /// A chunk of JFR, behind its header. The writer makes a file that has the same sums.

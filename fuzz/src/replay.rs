@@ -207,9 +207,6 @@ unsafe extern "C" fn own(_: *mut c_void) {
     }
 }
 
-/// Another one.
-unsafe extern "C" fn short(_: *mut c_void) {}
-
 /// Does the next action of the plan.
 unsafe fn act(env: *mut JNIEnv) {
     let plan = PLAN.get().unwrap();
@@ -258,11 +255,7 @@ unsafe fn act(env: *mut JNIEnv) {
                 call!(RawMonitorExit monitor);
                 call!(RawMonitorDestroy monitor);
             }
-            9 => {
-                call!(RawMonitorEnter shared);
-                call!(RawMonitorExit shared);
-            }
-            10 => {
+            9 | 10 => {
                 call!(RawMonitorEnter shared);
                 call!(RawMonitorNotifyAll shared);
                 call!(RawMonitorExit shared);
@@ -293,8 +286,7 @@ unsafe fn act(env: *mut JNIEnv) {
             20 => _ = call!(GetThreadStatus env),
             21 => _ = call!(ThreadHasRun env),
             22 if is_few(&MADE, 16) => {
-                let function = if argument % 2 == 0 { own } else { short };
-                call!(CreateSystemThread c"agent".as_ptr().cast_mut(), argument, Some(function));
+                call!(CreateSystemThread c"agent".as_ptr().cast_mut(), argument, Some(own));
             }
             23 => call!(DisableGC),
             24 => call!(EnableGC),
