@@ -135,12 +135,9 @@ fn wall_clock_samples_have_the_state_of_the_thread() {
         assert_eq!(states, [Some(WallState::Native), Some(WallState::Parked)]);
     }
     profile.sections.push(section);
-    let mut pprof = Vec::new();
-    let packed = written(&profile, Format::Pprof, None);
-    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut pprof).unwrap();
-    let pprof = String::from_utf8_lossy(&pprof);
+    let pprof = pprof(&profile, None);
     for name in ["wall_samples", "state", "parked", "[parked]"] {
-        assert!(pprof.contains(name), "{name}");
+        assert!(pprof.string_table.iter().any(|string| string == name), "{name}");
     }
 }
 
@@ -305,11 +302,14 @@ mod proto {
     }
 }
 
-fn pprof(profile: &Profile, weight: Option<Weight>) -> proto::Profile {
-    let compressed = written(profile, Format::Pprof, weight);
+fn decoded(compressed: &[u8]) -> proto::Profile {
     let mut bytes = Vec::new();
-    flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes).unwrap();
+    flate2::read::GzDecoder::new(compressed).read_to_end(&mut bytes).unwrap();
     proto::Profile::decode(&bytes[..]).unwrap()
+}
+
+fn pprof(profile: &Profile, weight: Option<Weight>) -> proto::Profile {
+    decoded(&written(profile, Format::Pprof, weight))
 }
 
 #[test]
@@ -387,9 +387,7 @@ fn pprof_of_a_family_has_its_weights_and_their_time() {
             assert!(compressed.is_empty());
             return None;
         }
-        let mut bytes = Vec::new();
-        flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes).unwrap();
-        let decoded = proto::Profile::decode(&bytes[..]).unwrap();
+        let decoded = decoded(&compressed);
         let kinds: Vec<_> = decoded.sample_type.iter().map(|of| kind(&decoded, of)).collect();
         let kinds: Vec<_> = kinds.iter().map(|kind| kind.join("/")).collect();
         let default = decoded.string_table[decoded.default_sample_type as usize].clone();

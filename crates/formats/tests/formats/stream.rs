@@ -2,9 +2,8 @@
 
 use crate::fixture::{self, WORKER, binary_sections, tables, text_sections};
 use jvmpi_formats::profile::{
-    BucketSamples, CpuSample, CpuSamples, DumpKind, File, Increments, Profile, Section,
-    StreamEvent, StreamReader, StreamWriter, TextWriter, Time, Timeline, TraceSerial, Weight,
-    Writer, preamble, stacks,
+    BucketSamples, CpuSample, CpuSamples, DumpKind, Increments, Profile, Section, StreamEvent,
+    StreamReader, StreamWriter, Time, Timeline, TraceSerial, Weight, Writer, preamble, stacks,
 };
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -44,14 +43,6 @@ fn stream(profile: &Profile, dumps: &[(&[Section], DumpKind)]) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// Returns a profile as text: in another profile, names have other numbers.
-fn text(profile: &Profile, sections: &[Section]) -> String {
-    let mut writer = TextWriter::new(Vec::new(), profile).unwrap();
-    let profile = Profile { sections: sections.to_vec(), ..profile.clone() };
-    File::of_profile(profile).write(&mut writer).unwrap();
-    String::from_utf8(writer.into_inner()).unwrap()
-}
-
 #[test]
 fn stream_in_pieces_of_any_size_is_read() {
     let (profile, sections) = profile();
@@ -74,6 +65,9 @@ fn stream_in_pieces_of_any_size_is_read() {
         assert_eq!((all.len(), one.len(), note.as_str()), (sections.len(), 1, "careful"));
         assert_eq!(reader.process(), Some(std::process::id()));
         let read = reader.into_profile();
+        let text = |profile: &Profile, sections: &[Section]| {
+            fixture::text(&Profile { sections: sections.to_vec(), ..profile.clone() })
+        };
         assert_eq!(text(&read, all), text(&profile, &sections));
         assert_eq!(all[2..], sections[2..]);
         assert_eq!((read.created, read.names.find("unused")), (profile.created, None));
