@@ -230,34 +230,35 @@ fn ids_of_four_bytes_are_read() {
         &[&[0x20], &u4(0x100), &u4(0), &[0; 24], &u4(4), &[0, 0, 0, 0, 0, 1], &u4(0x52), &[2]];
     let instance: &[&[u8]] = &[&[0x21], &u4(0x200), &u4(0), &u4(0x100), &u4(4), &u4(0x300)];
     let array: &[&[u8]] = &[&[0x22], &u4(0x300), &u4(0), &u4(2), &u4(0x100), &u4(0), &u4(0x200)];
-    // The class may come after its instances.
-    record(0x0c, &[&instance.concat(), &array.concat(), &class.concat()]);
-    let file = File::from_bytes(bytes).unwrap();
-    assert_eq!(file.problem(), None);
-    let dump = file.profile().heap_dumps().next().unwrap();
+    // The class may come after its instances. That of the last instance is its own superclass.
+    let broken: &[&[u8]] = &[&[0x20], &u4(0x110), &u4(0), &u4(0x110), &[0; 30]];
+    let of_broken: &[&[u8]] = &[&[0x21], &u4(0x210), &u4(0), &u4(0x110), &u4(2), &[0; 2]];
+    let all = [instance, array, class, broken, of_broken].map(<[_]>::concat).concat();
+    record(0x0c, &[&all]);
     let mut seen = Vec::new();
-    file.heap(dump)
-        .records(|record| {
-            match record {
-                Record::Instance(instance) => {
-                    assert_eq!(instance.class_name, "a.b.C");
-                    let [field] = instance.fields else { panic!("{instance:?}") };
-                    assert_eq!(field.name, "next");
-                    assert_eq!(field.value, profile::Value::Reference(ObjectId(0x300)));
-                }
-                Record::Objects(Objects { elements, .. }) => {
-                    assert!(matches!(elements, Elements::Packed { id_size: 4, .. }));
-                    assert_eq!(elements.length(), 2);
-                    assert_eq!(elements.iter().collect::<Vec<_>>(), [(1, ObjectId(0x200))]);
-                }
-                Record::Class(class) => assert_eq!(class.fields[0].name, "next"),
-                _ => panic!("{record:?}"),
+    records(&File::from_bytes(bytes).unwrap(), |record| {
+        match record {
+            Record::Instance(instance) if instance.id.0 == 0x210 => {
+                assert!(instance.fields.is_empty());
             }
-            seen.push(record.object_size());
-            Ok::<(), profile::Error>(())
-        })
-        .unwrap();
-    assert_eq!(seen, [Some(4), Some(8), Some(0)]);
+            Record::Instance(instance) => {
+                assert_eq!(instance.class_name, "a.b.C");
+                let [field] = instance.fields else { panic!("{instance:?}") };
+                assert_eq!(field.name, "next");
+                assert_eq!(field.value, profile::Value::Reference(ObjectId(0x300)));
+            }
+            Record::Objects(Objects { elements, .. }) => {
+                assert!(matches!(elements, Elements::Packed { id_size: 4, .. }));
+                assert_eq!(elements.length(), 2);
+                assert_eq!(elements.iter().collect::<Vec<_>>(), [(1, ObjectId(0x200))]);
+            }
+            Record::Class(class) if class.id.0 == 0x100 => assert_eq!(class.fields[0].name, "next"),
+            Record::Class(class) => assert!(class.fields.is_empty()),
+            _ => panic!("{record:?}"),
+        }
+        seen.push(record.object_size());
+    });
+    assert_eq!(seen, [Some(4), Some(8), Some(0), Some(0), Some(2)]);
 }
 
 #[test]
@@ -284,6 +285,17 @@ fn times_increase_when_their_field_wraps_around() {
     bytes[32..36].copy_from_slice(&2_094_063_632u32.to_be_bytes());
     let file = File::from_bytes(bytes).unwrap();
     assert_eq!(file.profile().sections, sections);
+}
+
+/// Passes the records of the first heap dump of a file, which must be whole.
+fn records(file: &File, mut each: impl FnMut(&Record<'_>)) {
+    assert_eq!(file.problem(), None);
+    let all = file.heap(file.profile().heap_dumps().next().unwrap());
+    all.records(|record| {
+        each(record);
+        Ok::<(), profile::Error>(())
+    })
+    .unwrap();
 }
 
 /// The classes of arrays of references in a heap dump: of the elements, its name, and the array's.
@@ -322,17 +334,12 @@ fn arrays_file(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> Fil
 
 /// Returns the arrays of a dump that is written and read.
 fn arrays_read(classes: &[(u64, &str, u64)], arrays: &[(u64, &str, u64)]) -> ArrayClasses {
-    let file = arrays_file(classes, arrays);
     let mut read = Vec::new();
-    let dump = file.profile().heap_dumps().next().unwrap();
-    file.heap(dump)
-        .records(|record| {
-            if let Record::Objects(array) = record {
-                read.push((array.class.0, array.class_name.to_owned(), array.array_class.0));
-            }
-            Ok::<(), profile::Error>(())
-        })
-        .unwrap();
+    records(&arrays_file(classes, arrays), |record| {
+        if let Record::Objects(array) = record {
+            read.push((array.class.0, array.class_name.to_owned(), array.array_class.0));
+        }
+    });
     read
 }
 
@@ -362,16 +369,13 @@ fn added_classes_of_arrays_are_in_dumps() {
     let classes = [(8, "java.lang.Object", 0), (16, "a.X", 7), (32, "[La.X;", 7)];
     let file = arrays_file(&classes, &[(16, "a.X", 0), (32, "[La.X;", 0)]);
     let mut added = Vec::new();
-    file.heap(file.profile().heap_dumps().next().unwrap())
-        .records(|record| {
-            if let Record::Class(class) = record
-                && class.id.0 > 100
-            {
-                added.push((class.name.to_owned(), class.superclass.0, class.loader.0));
-            }
-            Ok::<(), profile::Error>(())
-        })
-        .unwrap();
+    records(&file, |record| {
+        if let Record::Class(class) = record
+            && class.id.0 > 100
+        {
+            added.push((class.name.to_owned(), class.superclass.0, class.loader.0));
+        }
+    });
     assert_eq!(added, [("[[La.X;".to_owned(), 8, 7)]);
 }
 
