@@ -480,7 +480,7 @@ mod tests {
         assert_eq!(format("file=x.txt,format=b"), (Format::Binary, file("x.txt")));
         assert_eq!(format("file=x.log"), (Format::Text, file("x.log")));
         assert_eq!(format("file=x"), (Format::Text, file("x")));
-        assert_eq!(format("file=x.pb.gz,cpu=times"), (Format::Pprof, file("x.pb.gz")));
+        assert_eq!(format("file=x.PB.gz,cpu=times"), (Format::Pprof, file("x.PB.gz")));
         assert!(refusal("file=x.jfr").contains("use jvmpi record"));
         let picture = run("file=x.svg");
         assert_eq!((picture.sites, picture.heap_dump, picture.depth), (true, false, 512));

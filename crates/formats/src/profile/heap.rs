@@ -294,19 +294,4 @@ mod tests {
             assert_eq!(type_name(name), expected);
         }
     }
-
-    #[test]
-    fn elements_have_their_indices() {
-        let ids = [ObjectId(5), ObjectId(0), ObjectId(0x0102_0304)];
-        let packed = [0, 0, 0, 5, 0, 0, 0, 0, 1, 2, 3, 4];
-        let not_null = [(0, ids[0]), (2, ids[2])];
-        for elements in [
-            Elements::All(&ids),
-            Elements::Packed { bytes: &packed, id_size: 4 },
-            Elements::NotNull { length: 3, elements: &not_null },
-        ] {
-            assert_eq!(elements.length(), 3);
-            assert_eq!(elements.iter().collect::<Vec<_>>(), not_null);
-        }
-    }
 }

@@ -50,9 +50,6 @@ fn of_profile(profile: &Profile) -> Sums {
                 let kind = if profile.state_of(row.trace).is_some() { "wall" } else { "cpu" };
                 add(kind, row.trace, "", row.samples, 0);
             }),
-            Section::CpuTimes(section) => section.rows.iter().for_each(|row| {
-                add("cpu-time", row.trace, "", row.calls, row.own.as_nanos() as u64);
-            }),
             Section::Sites(section) => section.rows.iter().for_each(|row| {
                 let name = profile.site_type(row);
                 for (kind, amount) in [("allocated", row.allocated), ("live", row.live)] {
