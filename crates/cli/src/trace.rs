@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use clap::Subcommand;
 use jvmpi_formats::profile::printable;
-use jvmpi_layers::trace::{self, Trace, TraceError, event_name};
+use jvmpi_layers::trace::{self, Trace, event_name};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -41,7 +41,7 @@ pub fn open(path: &Path) -> Result<Trace, String> {
     Ok(trace)
 }
 
-fn warn(path: &Path, problem: &TraceError) {
+fn warn(path: &Path, problem: &str) {
     eprintln!("jvmpi: warning: {}: {problem}", path.display());
 }
 

@@ -196,16 +196,3 @@ pub fn document() -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_unique_and_texts_are_sentences() {
-        for (i, rule) in RULES.iter().enumerate() {
-            assert!(RULES[..i].iter().all(|other| other.id != rule.id), "{} twice", rule.id);
-            assert!(rule.text.ends_with('.') && rule.remedy.ends_with('.'), "{}", rule.id);
-        }
-    }
-}

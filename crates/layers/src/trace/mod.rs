@@ -24,7 +24,7 @@ pub(crate) use events::fields;
 pub(crate) use fields::{Fields, Word};
 pub use functions::Function;
 pub(crate) use functions::arguments_of;
-pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace, TraceError};
+pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace};
 pub use record::Recorder;
 pub use replay::{Summary, replay, replay_functions};
 pub use stats::{Statistics, statistics};

@@ -9,52 +9,10 @@ use jni_sys::jint;
 use jvmpi_sys::{EventType, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
 use memmap2::Mmap;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
 use std::mem::{self, MaybeUninit};
 use std::ops::Range;
 use std::path::Path;
-
-/// A fault in a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TraceError {
-    /// It cannot be read.
-    Unreadable(String),
-    /// It is no recording.
-    NotATrace,
-    /// It is one of another version.
-    Version(u32),
-    /// It ends within a chunk, or is damaged, at this byte.
-    Cut(u64),
-    /// The records of a thread make no sense from this chunk on.
-    Malformed {
-        /// The thread.
-        thread: u32,
-        /// The offset where the chunk begins.
-        chunk: u64,
-    },
-}
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) => f.write_str(error),
-            Self::NotATrace => f.write_str("is not a recording of the setting trace"),
-            Self::Version(version) => {
-                write!(f, "is of version {version} of the format, this is for version {VERSION}")
-            }
-            Self::Cut(byte) => {
-                write!(f, "is cut off or damaged: nothing after byte {byte} is read")
-            }
-            Self::Malformed { thread, chunk } => write!(
-                f,
-                "the records of thread {thread} are malformed from byte {chunk} on, and are not read from there"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TraceError {}
 
 /// A recording.
 pub struct Trace {
@@ -62,7 +20,7 @@ pub struct Trace {
     bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     about: BTreeMap<String, String>,
     threads: Vec<Thread>,
-    problem: Option<TraceError>,
+    problem: Option<String>,
     is_complete: bool,
 }
 
@@ -161,36 +119,40 @@ impl Trace {
     /// Opens the recording in the file of this path.
     ///
     /// # Errors
-    /// Fails if the file cannot be read or is not a recording.
-    pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let unreadable = |error: std::io::Error| TraceError::Unreadable(error.to_string());
-        let file = File::open(path).map_err(unreadable)?;
+    /// Returns one line if the file cannot be read or is not a recording.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
         // SAFETY: a recording is only appended to. If another process truncates the file, we get SIGBUS.
         let map = unsafe { Mmap::map(&file) };
-        Self::new(Box::new(map.map_err(unreadable)?))
+        Self::new(Box::new(map.map_err(|error| error.to_string())?))
     }
 
     /// Returns the recording in these bytes.
     ///
     /// # Errors
-    /// Fails if the bytes are not a recording.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, TraceError> {
+    /// Returns one line if the bytes are not a recording.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, String> {
         Self::new(Box::new(bytes))
     }
 
-    fn new(bytes: Box<dyn AsRef<[u8]> + Send + Sync>) -> Result<Self, TraceError> {
+    fn new(bytes: Box<dyn AsRef<[u8]> + Send + Sync>) -> Result<Self, String> {
+        const NOT_A_TRACE: &str = "is not a recording of the setting trace";
+        let cut_at = |byte| format!("is cut off or damaged: nothing after byte {byte} is read");
         let all = (*bytes).as_ref();
-        let (head, rest) = all.split_first_chunk::<HEAD>().ok_or(TraceError::NotATrace)?;
+        let (head, rest) = all.split_first_chunk::<HEAD>().ok_or(NOT_A_TRACE)?;
         let u32_at = |at| u32::from_le_bytes(*head[at..].first_chunk().expect("it is within"));
         if !head.starts_with(MAGIC) {
-            return Err(TraceError::NotATrace);
+            return Err(NOT_A_TRACE.into());
         }
-        if u32_at(8) != VERSION {
-            return Err(TraceError::Version(u32_at(8)));
+        let version = u32_at(8);
+        if version != VERSION {
+            return Err(format!(
+                "is of version {version} of the format, this is for version {VERSION}"
+            ));
         }
         let text = rest.get(..u32_at(12) as usize);
         let text = text.filter(|text| crc32fast::hash(text) == u32_at(16));
-        let text = text.ok_or(TraceError::Cut(HEAD as u64))?;
+        let text = text.ok_or_else(|| cut_at(HEAD))?;
         let lines = String::from_utf8_lossy(text).into_owned();
         let about = lines.lines().filter_map(|line| line.split_once('='));
         let about = about.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
@@ -199,7 +161,7 @@ impl Trace {
         let (mut at, mut is_complete, mut problem) = (HEAD + text.len(), false, None);
         while at < all.len() {
             let Some((header, records)) = Header::read(&all[at..]) else {
-                problem = Some(TraceError::Cut(at as u64));
+                problem = Some(cut_at(at));
                 break;
             };
             let start = at + Header::SIZE;
@@ -222,8 +184,8 @@ impl Trace {
 
     /// Returns the fault in the file; everything before it was read.
     #[must_use]
-    pub fn problem(&self) -> Option<&TraceError> {
-        self.problem.as_ref()
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
     }
 
     /// Returns true if the recorded process has reached its end.
@@ -300,14 +262,14 @@ pub struct Records<'a> {
     state: Box<State>,
     /// The place of the next record, if it has one.
     place: Option<u64>,
-    problem: Option<TraceError>,
+    problem: Option<String>,
 }
 
 impl Records<'_> {
     /// Returns the fault in the records.
     #[must_use]
-    pub fn problem(&self) -> Option<&TraceError> {
-        self.problem.as_ref()
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
     }
 
     /// Returns the place of the next record; None if there is none.
@@ -369,8 +331,11 @@ impl Records<'_> {
 
     fn give_up<T>(&mut self) -> Option<T> {
         let chunk = self.chunk.checked_sub(1).map_or(0, |chunk| self.thread.chunks[chunk].1.start);
-        let chunk = chunk.saturating_sub(Header::SIZE) as u64;
-        self.problem = Some(TraceError::Malformed { thread: self.thread.number, chunk });
+        self.problem = Some(format!(
+            "the records of thread {} are malformed from byte {} on, and are not read from there",
+            self.thread.number,
+            chunk.saturating_sub(Header::SIZE)
+        ));
         self.input = In::default();
         self.chunk = self.thread.chunks.len();
         None

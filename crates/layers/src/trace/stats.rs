@@ -1,7 +1,7 @@
 //! Counts the contents of a recording.
 
 use crate::trace::functions::Function;
-use crate::trace::read::{Record, Trace, TraceError};
+use crate::trace::read::{Record, Trace};
 use jni_sys::jint;
 use jvmpi_sys::{JVMPI_EVENT_METHOD_ENTRY, JVMPI_EVENT_METHOD_EXIT};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Statistics {
     /// The time from the first record to the last, in nanoseconds.
     pub time: u64,
     /// The faults in the records of threads.
-    pub problems: Vec<TraceError>,
+    pub problems: Vec<String>,
 }
 
 /// Counts what the recording consists of.
@@ -46,7 +46,7 @@ pub fn statistics(trace: &Trace) -> Statistics {
             };
             *statistics.events.entry(event_type).or_default() += 1;
         }
-        statistics.problems.extend(records.problem().cloned());
+        statistics.problems.extend(records.problem().map(str::to_owned));
     }
     statistics.time = times.map_or(0, |(first, last)| last - first);
     statistics

@@ -501,14 +501,14 @@ fn records_that_come_faster_than_they_are_written_wait() {
 
 #[test]
 fn file_that_is_no_recording_is_refused() {
-    assert_eq!(
-        Trace::from_bytes(b"JAVA PROFILE 1.0.1, no trace".to_vec()).err(),
-        Some(TraceError::NotATrace)
-    );
-    assert_eq!(Trace::from_bytes(Vec::new()).err(), Some(TraceError::NotATrace));
+    for other in [&b"JAVA PROFILE 1.0.1, no trace"[..], b""] {
+        let why = Trace::from_bytes(other.to_vec()).err().unwrap();
+        assert_eq!(why, "is not a recording of the setting trace");
+    }
     let mut newer = file::head("");
     newer[8] = 9;
-    assert_eq!(Trace::from_bytes(newer).err(), Some(TraceError::Version(9)));
+    let why = Trace::from_bytes(newer).err().unwrap();
+    assert!(why.starts_with("is of version 9 of the format"), "{why}");
     assert!(Recorder::start(5, "/nowhere/trace", "", "").is_err());
 }
 
@@ -547,24 +547,12 @@ fn recording_is_not_written_where_another_user_has_put_a_link() {
 }
 
 #[test]
-fn recording_of_another_word_size_names_both_sizes() {
-    let of_word_size = |word| Trace::from_bytes(file::head(&format!("word={word}\n"))).unwrap();
-    let ours = size_of::<usize>();
-    assert_eq!(of_word_size(ours).check_word_size(), Ok(()));
-    let other = 12 - ours;
-    let refused = of_word_size(other).check_word_size().unwrap_err();
-    assert!(
-        refused.starts_with(&format!("was recorded in a JVM of {} bits", 8 * other)),
-        "{refused}"
-    );
-}
-
-#[test]
 fn records_that_make_no_sense_end_their_thread() {
     for records in [&[0x4f][..], &[tag::REQUESTED, 0], &[tag::CALL + 31], &[tag::ENTRY], &[4, 1]] {
         let trace = Trace::from_bytes(for_tests::file(&[records])).unwrap();
         let mut of_thread = trace.records(0);
         assert!(of_thread.next().is_none());
-        assert!(matches!(of_thread.problem(), Some(TraceError::Malformed { thread: 0, .. })));
+        let problem = of_thread.problem().unwrap();
+        assert!(problem.starts_with("the records of thread 0 are malformed"), "{problem}");
     }
 }

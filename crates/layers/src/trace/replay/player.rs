@@ -124,8 +124,7 @@ impl Player {
                 self.record(record);
             }
         }
-        let problem = self.records.borrow().problem().cloned();
-        problem.into_iter().for_each(|problem| self.replay.note(problem.to_string()));
+        self.records.borrow().problem().into_iter().for_each(|problem| self.replay.note(problem));
         CURRENT.set(ptr::null());
         self.replay.turns.end(self.number);
     }
