@@ -15,9 +15,9 @@ impl Check {
             return true;
         }
         let known = self.names.threads.get(env.addr());
-        let rule = match known.map(|known| known.life.load(Ordering::Acquire)) {
+        let rule = match known.map(|known| known.has_ended.load(Ordering::Acquire)) {
             _ if env.is_null() => rules::THREAD_NULL,
-            Some(life) if life == Life::Over as u8 => rules::THREAD_ENDED,
+            Some(true) => rules::THREAD_ENDED,
             // At first there are threads that no event has named.
             None if self.is_live() && self.names.threads.lacks(env.addr()) => rules::THREAD_UNKNOWN,
             _ => return true,
@@ -64,7 +64,7 @@ impl Check {
     pub fn suspended(&self, env: *mut JNIEnv, thread: &Thread) {
         if let Some(known) = self.names.threads.get(env.addr())
             && env != thread.env.get()
-            && known.life.load(Ordering::Acquire) != Life::Over as u8
+            && !known.has_ended.load(Ordering::Acquire)
             && !known.is_suspended.swap(true, Ordering::AcqRel)
         {
             thread.suspended.set(thread.suspended.get() + 1);

@@ -4,7 +4,7 @@ use crate::check::rules::{self, Rule};
 use crate::check::thread::{self, Thread};
 use crate::check::{Check, NEEDED, Phase, Stack, bit};
 use crate::layer::{Layer, Neighbours, Slots};
-use crate::trace::{Function, Word, arguments_of, event_name};
+use crate::trace::{Function, Word, arguments_of, event_name, threads_of_list};
 use jni_sys::{JNI_ERR, JNIEnv, jboolean, jint, jlong, jmethodID, jobject};
 use jvmpi_sys::*;
 use std::ffi::{c_char, c_void};
@@ -206,10 +206,10 @@ impl Check {
             Function::SuspendThreadList | Function::ResumeThreadList => {
                 self.check_list(function, call.number(0), call.pointer(1), call.pointer(2), thread);
                 // SAFETY: as the caller promises.
-                for env in unsafe { envs(call) } {
+                for (env, _) in unsafe { threads_of_list(call.arguments) } {
                     match call.function {
-                        Function::SuspendThreadList => self.check_suspended(function, *env, thread),
-                        _ => self.resumed(function, *env, thread),
+                        Function::SuspendThreadList => self.check_suspended(function, env, thread),
+                        _ => self.resumed(function, env, thread),
                     }
                 }
             }
@@ -306,12 +306,11 @@ impl Check {
             Function::RawMonitorWait => self.end_wait(call.pointer(0), thread),
             Function::SuspendThread => self.suspended(call.pointer(0), thread),
             Function::SuspendThreadList => {
-                let results = call.pointer::<jint>(2);
                 // SAFETY: as the caller promises.
-                for (i, env) in unsafe { envs(call) }.iter().enumerate() {
-                    // SAFETY: as the caller promises, there is a result for each thread.
-                    if unsafe { *results.add(i) } == 0 {
-                        self.suspended(*env, thread);
+                for (env, result) in unsafe { threads_of_list(call.arguments) } {
+                    // SAFETY: the function has written a result for each thread.
+                    if unsafe { *result } == 0 {
+                        self.suspended(env, thread);
                     }
                 }
             }
@@ -401,17 +400,4 @@ impl Check {
             self.report(rules::SUSPEND_GC, function, thread);
         }
     }
-}
-
-/// Returns the threads of a list; none if it is not a valid one.
-///
-/// # Safety
-/// The arguments are those of a function that takes a list of threads.
-unsafe fn envs<'a>(call: Call) -> &'a [*mut JNIEnv] {
-    let count = usize::try_from(call.number(0)).unwrap_or(0);
-    if count == 0 || call.arguments[1] == 0 || call.arguments[2] == 0 {
-        return &[];
-    }
-    // SAFETY: as the caller promises, there are so many.
-    unsafe { std::slice::from_raw_parts(call.pointer(1), count) }
 }

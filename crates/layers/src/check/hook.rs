@@ -66,7 +66,7 @@ impl Check {
             result.new_class_data = original.class_data;
             result.new_class_data_len = original.class_data_len;
         };
-        let place = || Stack::of_function(next.handler().map_or(0, |handler| handler as usize));
+        let place = || Stack::of_handler(next);
         let what =
             |what: &str| format!("CLASS_LOAD_HOOK of {} bytes: {what}", original.class_data_len);
         if data.addr() == NOT_SET || new.new_class_data_len == -1 {

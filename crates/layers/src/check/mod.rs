@@ -223,13 +223,12 @@ impl Check {
 
     /// Reports that the handler has returned with other monitors than it began with.
     fn report_left(&self, next: &Neighbours, rule: &'static Rule, number: jint, thread: &Thread) {
-        let handler = next.handler().map_or(0, |handler| handler as usize);
         let what = format!(
             "the handler of {} has returned; the thread owns: {}",
             event_name(number),
             self.owned_by(thread)
         );
-        self.findings.report_at(rule, Stack::of_function(handler), what);
+        self.findings.report_at(rule, Stack::of_handler(next), what);
     }
 
     /// Reports the access to guarded memory at this address, and returns true; false if it is not this agent's.
@@ -250,12 +249,11 @@ impl Check {
             return;
         }
         if self.gc_is_disabled() && self.left_disabled.load(Ordering::Acquire) {
-            let handler = next.handler().map_or(0, |handler| handler as usize);
             let what = format!(
                 "DisableGC {} times more than EnableGC",
                 self.disabled.load(Ordering::Acquire)
             );
-            self.findings.report_at(rules::GC_LEFT, Stack::of_function(handler), what);
+            self.findings.report_at(rules::GC_LEFT, Stack::of_handler(next), what);
         }
         self.findings.summarize();
     }

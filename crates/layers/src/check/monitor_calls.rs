@@ -14,18 +14,15 @@ impl Check {
     /// Returns the monitor, if it is one that may be used.
     fn monitor(&self, function: &str, id: JVMPI_RawMonitor, thread: &Thread) -> Option<&Monitor> {
         let known = self.monitors.all.get(id.addr());
-        match known {
+        let rule = match known {
             Some(monitor) if monitor.is_destroyed.load(Ordering::Acquire) => {
-                let what = format_args!("{function}({}){thread}", Named(id, known)).to_string();
-                self.findings.report(rules::MONITOR_DESTROYED, what);
-                None
+                rules::MONITOR_DESTROYED
             }
-            None if id.is_null() || self.monitors.all.lacks(id.addr()) => {
-                self.findings.report(rules::MONITOR_UNKNOWN, format!("{function}({id:?}){thread}"));
-                None
-            }
-            known => known,
-        }
+            None if id.is_null() || self.monitors.all.lacks(id.addr()) => rules::MONITOR_UNKNOWN,
+            known => return known,
+        };
+        self.findings.report(rule, format!("{function}({}){thread}", Named(id, known)));
+        None
     }
 
     /// Returns the monitor, if the current thread owns it; else reports that the rule is broken.

@@ -5,14 +5,13 @@ use jni_sys::JNIEnv;
 use jvmpi_sys::*;
 use std::collections::HashMap;
 use std::slice;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The known state of a thread.
 #[derive(Default)]
 pub struct KnownThread {
-    /// A [`Life`].
-    pub life: AtomicU8,
+    pub has_ended: AtomicBool,
     pub is_suspended: AtomicBool,
 }
 
@@ -40,13 +39,13 @@ impl Names {
 
     pub fn thread_lives(&self, env: *mut JNIEnv) {
         if let Some(thread) = self.threads.put(env.addr()) {
-            thread.life.store(Life::Alive as u8, Ordering::Release);
+            thread.has_ended.store(false, Ordering::Release);
         }
     }
 
     fn thread_ended(&self, env: *mut JNIEnv) {
         if let Some(thread) = self.threads.get(env.addr()) {
-            thread.life.store(Life::Over as u8, Ordering::Release);
+            thread.has_ended.store(true, Ordering::Release);
             if thread.is_suspended.swap(false, Ordering::AcqRel) {
                 self.suspended.fetch_sub(1, Ordering::AcqRel);
             }

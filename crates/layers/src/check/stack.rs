@@ -1,5 +1,6 @@
 //! The agent's part of the stack, with names.
 
+use crate::layer::Neighbours;
 use jvm::platform::dynamic_loader::{LoadedLibrary, library_of, symbol_in, this_library};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -80,9 +81,9 @@ impl Stack {
         Self(agent)
     }
 
-    /// Returns the beginning of this function alone.
-    pub fn of_function(address: usize) -> Self {
-        Self(vec![address])
+    /// Returns the beginning of the agent's handler alone.
+    pub fn of_handler(next: &Neighbours) -> Self {
+        Self(vec![next.handler().map_or(0, |handler| handler as usize)])
     }
 
     /// Returns true if the agent's JVM_OnLoad is running.

@@ -109,6 +109,19 @@ pub unsafe fn read_arguments(function: Function, arguments: [u64; 3]) -> [u64; 3
     }
 }
 
+/// Returns the threads of a list, each with the place of its result. A list that is not valid has none.
+///
+/// # Safety
+/// The arguments are those that an agent has passed to a function that takes a list of threads, and stay valid.
+pub unsafe fn threads_of_list(
+    [count, envs, results]: [u64; 3],
+) -> impl Iterator<Item = (*mut JNIEnv, *mut jint)> {
+    let count = if envs == 0 || results == 0 { 0 } else { count as jint };
+    let (envs, results): (*mut *mut JNIEnv, *mut jint) = (Word::of(envs), Word::of(results));
+    // SAFETY: the caller promises `count` elements of both.
+    (0..usize::try_from(count).unwrap_or(0)).map(move |i| unsafe { (*envs.add(i), results.add(i)) })
+}
+
 /// Goes through the arguments of a call, as [`read_arguments`] has them.
 pub fn arguments<F: Fields>(f: &mut F, function: Function, arguments: &mut [u64; 3]) {
     let (names, _) = function.signature();

@@ -23,7 +23,7 @@ pub use events::event_name;
 pub(crate) use events::fields;
 pub(crate) use fields::{Fields, Word};
 pub use functions::Function;
-pub(crate) use functions::arguments_of;
+pub(crate) use functions::{arguments_of, threads_of_list};
 pub use read::{Call, Entry, Event, Key, Record, Records, Thread, Trace};
 pub use record::Recorder;
 pub use replay::{Summary, replay, replay_functions};

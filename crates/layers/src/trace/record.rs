@@ -20,7 +20,6 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -191,7 +190,7 @@ impl Recorder {
         said: [u64; 3],
         result: u64,
     ) {
-        let [first, second, third] = arguments.map(|argument| argument as usize);
+        let first = arguments[0] as usize;
         let mut details = Details::NONE;
         let threads: Vec<JNIEnv_and_result>;
         match function {
@@ -204,20 +203,14 @@ impl Recorder {
                 details.name = ptr::with_exposed_provenance_mut(first);
             }
             Function::SuspendThreadList | Function::ResumeThreadList => {
-                let envs = ptr::with_exposed_provenance::<*mut JNIEnv>(second);
-                let results = ptr::with_exposed_provenance::<jint>(third);
-                let count = usize::try_from(first as jint).unwrap_or(0);
-                if !envs.is_null() && !results.is_null() {
-                    // SAFETY: the agent passes arrays of `count` elements.
-                    let (envs, results) = unsafe {
-                        (slice::from_raw_parts(envs, count), slice::from_raw_parts(results, count))
-                    };
-                    let pairs = envs.iter().zip(results);
-                    threads =
-                        pairs.map(|(&env, &result)| JNIEnv_and_result { env, result }).collect();
-                    details.threads = threads.as_ptr().cast_mut();
-                    details.threads_count = first as jint;
-                }
+                // SAFETY: the agent passes a list, and the function has written the results.
+                threads = unsafe {
+                    functions::threads_of_list(arguments)
+                        .map(|(env, result)| JNIEnv_and_result { env, result: *result })
+                        .collect()
+                };
+                details.threads = threads.as_ptr().cast_mut();
+                details.threads_count = threads.len() as jint;
             }
             _ => {}
         }

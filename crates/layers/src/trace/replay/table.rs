@@ -83,32 +83,19 @@ impl Replay {
     ///
     /// # Safety
     /// The arguments are what the specification of the functions asks for.
-    unsafe fn list(
-        &self,
-        function: Function,
-        count: jint,
-        envs: *mut *mut JNIEnv,
-        results: *mut jint,
-    ) {
-        let Some(count) =
-            usize::try_from(count).ok().filter(|_| !envs.is_null() && !results.is_null())
-        else {
-            return;
-        };
+    unsafe fn list(&self, function: Function, arguments: [u64; 3]) {
         let call = self.if_recorded(function, &|_| true);
         let details = call.as_ref().map(|call| call.details);
         let recorded = details.filter(|details| !details.threads.is_null()).map(|details| {
             // SAFETY: they were read, and live as long as the call.
             unsafe { slice::from_raw_parts(details.threads, details.threads_count as usize) }
         });
-        // SAFETY: the caller promises `count` elements of both.
-        let (envs, results) = unsafe {
-            (slice::from_raw_parts(envs, count), slice::from_raw_parts_mut(results, count))
-        };
-        for (env, result) in envs.iter().zip(results) {
-            let env = self.recorded_env(*env);
+        // SAFETY: as the caller promises.
+        for (env, result) in unsafe { functions::threads_of_list(arguments) } {
+            let env = self.recorded_env(env);
             let its = recorded.unwrap_or_default().iter().find(|thread| thread.env.word() == env);
-            *result = its.map_or(0, |thread| thread.result);
+            // SAFETY: the caller promises room for the result of each thread.
+            unsafe { *result = its.map_or(0, |thread| thread.result) };
         }
     }
 }
@@ -302,8 +289,9 @@ impl Layer for Replay {
         envs: *mut *mut JNIEnv,
         results: *mut jint,
     ) {
+        let arguments = [count.word(), envs.word(), results.word()];
         // SAFETY: as the caller promises.
-        unsafe { self.list(Function::SuspendThreadList, count, envs, results) };
+        unsafe { self.list(Function::SuspendThreadList, arguments) };
     }
 
     unsafe fn ResumeThreadList(
@@ -313,7 +301,8 @@ impl Layer for Replay {
         envs: *mut *mut JNIEnv,
         results: *mut jint,
     ) {
+        let arguments = [count.word(), envs.word(), results.word()];
         // SAFETY: as the caller promises.
-        unsafe { self.list(Function::ResumeThreadList, count, envs, results) };
+        unsafe { self.list(Function::ResumeThreadList, arguments) };
     }
 }
