@@ -60,11 +60,11 @@ fn stats(file: &Path, out: &mut dyn Write) -> Result<(), String> {
         writeln!(
             out,
             "{events} events and {calls} calls on {} threads in {:.3} s{end}",
-            statistics.threads,
+            trace.threads().len(),
             statistics.time as f64 / 1e9
         )?;
         let records = (events + calls).max(1) as f64;
-        writeln!(out, "{} bytes, {:.1} each", statistics.bytes, statistics.bytes as f64 / records)?;
+        writeln!(out, "{} bytes, {:.1} each", trace.size(), trace.size() as f64 / records)?;
         for (event_type, count) in &statistics.events {
             writeln!(out, "{count:12} {}", event_name(*event_type))?;
         }

@@ -9,7 +9,6 @@ use jni_sys::jint;
 use jvm::platform::guard_pages::{Access, page_size, protect, reserve};
 use jvmpi_sys::*;
 use std::ffi::{CStr, c_char};
-use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicUsize, Ordering};
 
@@ -185,21 +184,20 @@ impl Fields for Copier {
         (unsafe { self.values(start, count) }, count)
     }
 
-    unsafe fn list<T>(
+    unsafe fn list<T: Copy>(
         &mut self,
         items: *mut T,
         count: usize,
         mut each: impl FnMut(&mut Self, &mut T),
     ) -> (*mut T, usize) {
-        // SAFETY: as the caller promises. Items are numbers and pointers, which have no destructor; those of the
-        // original are not written to.
+        // SAFETY: as the caller promises. The items of the original are not written to.
         unsafe {
             let copies = self.values(items, count);
             for i in 0..count {
-                let mut item = ManuallyDrop::new(copies.add(i).read());
+                let mut item = *copies.add(i);
                 each(self, &mut item);
                 if self.to.is_some() {
-                    copies.add(i).write(ManuallyDrop::into_inner(item));
+                    *copies.add(i) = item;
                 }
             }
             (copies, count)

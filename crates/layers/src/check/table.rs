@@ -1,7 +1,7 @@
 //! Tables of what the VM names by numbers. They take no lock and do not grow: a handler may run in the
 //! middle of anything, while threads are suspended.
 
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The number of places that are tried for a key.
 const PROBES: usize = 64;
@@ -53,42 +53,32 @@ impl<V: Default> Table<V> {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Life {
     Unknown,
-    Alive,
-    Over,
+    Alive = 1,
+    Over = 2,
 }
 
-impl Life {
-    fn of(number: u8) -> Self {
-        match number {
-            1 => Self::Alive,
-            2 => Self::Over,
-            _ => Self::Unknown,
-        }
-    }
-}
-
-/// The state of the latest IDs: an older one may be forgotten for a newer one.
-pub struct Lives(Box<[(AtomicUsize, AtomicU8)]>);
+/// The state of the latest IDs: an older one may be forgotten for a newer one. A place has an ID above its [`Life`].
+pub struct Lives(Box<[AtomicU64]>);
 
 impl Lives {
     /// Returns a table with this many places, a power of two.
     pub fn new(places: usize) -> Self {
         assert!(places.is_power_of_two());
-        Self((0..places).map(|_| Default::default()).collect())
+        Self((0..places).map(|_| AtomicU64::new(0)).collect())
     }
 
     pub fn set(&self, key: usize, life: Life) {
-        let (place, state) = &self.0[place_of(key, self.0.len())];
-        // In between it says nothing of either key.
-        state.store(0, Ordering::Release);
-        place.store(key, Ordering::Release);
-        state.store(life as u8, Ordering::Release);
+        let place = &self.0[place_of(key, self.0.len())];
+        place.store((key as u64) << 2 | life as u64, Ordering::Release);
     }
 
     pub fn get(&self, key: usize) -> Life {
-        let (place, state) = &self.0[place_of(key, self.0.len())];
-        let life = Life::of(state.load(Ordering::Acquire));
-        if place.load(Ordering::Acquire) == key { life } else { Life::Unknown }
+        let found = self.0[place_of(key, self.0.len())].load(Ordering::Acquire);
+        match found ^ (key as u64) << 2 {
+            1 => Life::Alive,
+            2 => Life::Over,
+            _ => Life::Unknown,
+        }
     }
 
     /// Notes that it is alive, if it was over.

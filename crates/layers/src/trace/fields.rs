@@ -104,7 +104,7 @@ pub trait Fields {
     ///
     /// # Safety
     /// There are this many items, and zeros make a valid one.
-    unsafe fn list<T>(
+    unsafe fn list<T: Copy>(
         &mut self,
         items: *mut T,
         count: usize,
@@ -165,7 +165,7 @@ pub trait Fields {
 
     /// # Safety
     /// The same as for [`Fields::list`].
-    unsafe fn counted<T>(
+    unsafe fn counted<T: Copy>(
         &mut self,
         count: &mut jint,
         items: &mut *mut T,
@@ -233,7 +233,7 @@ impl Fields for Write<'_, '_> {
         unsafe { self.bytes(start, count) };
     }
 
-    unsafe fn list<T>(
+    unsafe fn list<T: Copy>(
         &mut self,
         items: *mut T,
         count: usize,
@@ -347,7 +347,7 @@ impl Fields for Read<'_, '_> {
         self.memory.code = self.input.take(count).into();
     }
 
-    unsafe fn list<T>(
+    unsafe fn list<T: Copy>(
         &mut self,
         _: *mut T,
         _: usize,

@@ -176,8 +176,9 @@ pub unsafe fn details<F: Fields>(f: &mut F, function: Function, details: &mut De
     // SAFETY: as the caller promises.
     unsafe {
         match function {
-            Function::RawMonitorCreate => f.string(&mut details.name),
-            Function::CreateSystemThread => f.string(&mut details.name),
+            Function::RawMonitorCreate | Function::CreateSystemThread => {
+                f.string(&mut details.name);
+            }
             Function::GetCallTrace => crate::trace::events::frames(f, &mut details.trace),
             Function::SuspendThreadList | Function::ResumeThreadList => {
                 let count = &mut details.threads_count;

@@ -2,7 +2,7 @@
 
 use crate::trace::coding::{HIT_MASK, In, SLOTS, State, slot_of, tag};
 use crate::trace::events;
-use crate::trace::fields::{Memory, Read};
+use crate::trace::fields::{Fields, Memory, Read};
 use crate::trace::file::{HEAD, Header, MAGIC, VERSION};
 use crate::trace::functions::{self, Details, Function};
 use jni_sys::jint;
@@ -10,7 +10,7 @@ use jvmpi_sys::{EventType, JVMPI_Event_u, JVMPI_REQUESTED_EVENT};
 use memmap2::Mmap;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::mem::{self, MaybeUninit};
+use std::mem;
 use std::ops::Range;
 use std::path::Path;
 
@@ -265,7 +265,7 @@ pub struct Records<'a> {
     problem: Option<String>,
 }
 
-impl Records<'_> {
+impl<'a> Records<'a> {
     /// Returns the fault in the records.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
@@ -367,11 +367,14 @@ impl Records<'_> {
         self.state.env
     }
 
-    fn method(&mut self, tag: u8) -> Record {
+    /// Begins to read the fields of a record with this tag.
+    fn fields<'s>(&'s mut self, tag: u8, memory: &'s mut Memory) -> Read<'s, 'a> {
         self.state.begin(tag);
-        let predecessor = self.state.predecessor();
-        *predecessor = self.input.difference(*predecessor);
-        let method = *predecessor;
+        Read { state: &mut self.state, input: &mut self.input, memory }
+    }
+
+    fn method(&mut self, tag: u8) -> Record {
+        let method = self.fields(tag, &mut Memory::default()).number(0);
         self.state.methods[slot_of(method)] = method;
         Record::Method { is_exit: tag == tag::EXIT, method }
     }
@@ -379,21 +382,18 @@ impl Records<'_> {
     fn event(&mut self, number: u8, requested: jint) -> Option<Record> {
         EventType::of(jint::from(number))?;
         let event_type = jint::from(number) | requested;
-        self.state.begin(number);
         let mut memory = Memory::default();
         // SAFETY: all arms consist of numbers and pointers, for which zeros will do.
-        let mut u: JVMPI_Event_u = unsafe { MaybeUninit::zeroed().assume_init() };
-        let mut read = Read { state: &mut self.state, input: &mut self.input, memory: &mut memory };
+        let mut u: JVMPI_Event_u = unsafe { mem::zeroed() };
         // SAFETY: reading fills all fields.
-        unsafe { events::fields(&mut read, event_type, &mut u) };
+        unsafe { events::fields(&mut self.fields(number, &mut memory), event_type, &mut u) };
         Some(Record::Event(Box::new(Event { event_type, u, memory })))
     }
 
     fn call(&mut self, function: Function) -> Record {
-        self.state.begin(tag::CALL + function as u8);
         let mut memory = Memory::default();
         let (mut arguments, mut result, mut details) = ([0; 3], 0, Details::NONE);
-        let mut read = Read { state: &mut self.state, input: &mut self.input, memory: &mut memory };
+        let mut read = self.fields(tag::CALL + function as u8, &mut memory);
         functions::arguments(&mut read, function, &mut arguments);
         functions::result(&mut read, function, &mut result);
         // SAFETY: reading fills all fields.
@@ -403,9 +403,8 @@ impl Records<'_> {
 
     fn begin(&mut self) -> Option<Record> {
         let function = Function::of(self.input.byte())?;
-        self.state.begin(tag::CALL + function as u8);
         let (mut memory, mut arguments) = (Memory::default(), [0; 3]);
-        let mut read = Read { state: &mut self.state, input: &mut self.input, memory: &mut memory };
+        let mut read = self.fields(tag::CALL + function as u8, &mut memory);
         functions::arguments(&mut read, function, &mut arguments);
         Some(Record::Begin(function, arguments))
     }
@@ -437,7 +436,7 @@ impl Iterator for Records<'_> {
         let (time, env) = (self.state.time, self.state.env);
         match self.record() {
             Some(record) if !self.input.damaged => {
-                mem::take(&mut self.place);
+                self.place = None;
                 Some(Entry { key, time, env, record })
             }
             _ => self.give_up(),

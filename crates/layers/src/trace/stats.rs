@@ -13,10 +13,6 @@ pub struct Statistics {
     pub events: BTreeMap<jint, u64>,
     /// The number of calls of each function.
     pub calls: BTreeMap<Function, u64>,
-    /// The threads that have recorded anything.
-    pub threads: usize,
-    /// The bytes of the file.
-    pub bytes: u64,
     /// The time from the first record to the last, in nanoseconds.
     pub time: u64,
     /// The faults in the records of threads.
@@ -26,8 +22,7 @@ pub struct Statistics {
 /// Counts what the recording consists of.
 #[must_use]
 pub fn statistics(trace: &Trace) -> Statistics {
-    let (threads, bytes) = (trace.threads().len(), trace.size());
-    let mut statistics = Statistics { threads, bytes, ..Statistics::default() };
+    let mut statistics = Statistics::default();
     let mut times: Option<(u64, u64)> = None;
     for thread in 0..trace.threads().len() {
         let mut records = trace.records(thread);

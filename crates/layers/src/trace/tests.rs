@@ -198,7 +198,7 @@ impl Fields for Fill {
         (self.memory.bytes(Box::from(*b"dump")), 4)
     }
 
-    unsafe fn list<T>(
+    unsafe fn list<T: Copy>(
         &mut self,
         _: *mut T,
         _: usize,
