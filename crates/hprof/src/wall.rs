@@ -194,30 +194,4 @@ mod tests {
         let samples = (0..8).map(|_| turns.samples(Duration::from_micros(12_500), interval));
         assert_eq!(samples.sum::<u64>(), 10);
     }
-
-    #[test]
-    fn frame_and_status_are_the_state() {
-        use ThreadState::{CondvarWait, MonitorWait, Runnable};
-        use WallState::{Blocked, Native, Parked, Running, Sleeping, Waiting};
-        for (status, class, method, is_native, expected) in [
-            (Runnable, "A", "run", false, Running),
-            (MonitorWait, "A", "run", false, Blocked),
-            (CondvarWait, "A", "run", false, Waiting),
-            (Runnable, "sun.nio.ch.Net", "accept", true, Native),
-            (CondvarWait, "jdk.internal.misc.Unsafe", "park", true, Parked),
-            (Runnable, "jdk.internal.misc.Unsafe", "park", true, Parked),
-            (CondvarWait, "java.lang.Thread", "sleepNanos0", true, Sleeping),
-            (CondvarWait, "java.lang.Thread", "join", false, Waiting),
-            (CondvarWait, "java.lang.Object", "wait0", true, Waiting),
-            (MonitorWait, "java.lang.Object", "wait", true, Blocked),
-        ] {
-            let innermost = Innermost { class, method, is_native };
-            assert_eq!(state(status, Some(innermost)), expected, "{innermost:?}");
-        }
-        for (status, expected) in
-            [(Runnable, Native), (MonitorWait, Blocked), (CondvarWait, Waiting)]
-        {
-            assert_eq!(state(status, None), expected);
-        }
-    }
 }
