@@ -6,12 +6,13 @@
 //! Programs have hundreds of thousands of stacks, so a node has only the data that a call needs. Nodes share a callee if
 //! `depth` cuts off their difference.
 
+use crate::mutex::lock;
 use hashbrown::HashTable;
 use jvmpi_formats::profile::{FrameId, StackId, Traces};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The calls of a stack. A node fills a line of the cache: most of the cost of a call is the wait for such lines.
@@ -31,6 +32,8 @@ struct Node {
     /// The stack, which only new callees and dumps need.
     stack: AtomicU32,
 }
+
+const _: () = assert!(size_of::<Node>() == 64);
 
 /// The number of callees in a node.
 const CACHED: usize = 7;
@@ -156,7 +159,7 @@ impl CallCosts {
     /// Passes each stack and the costs of its calls.
     pub fn each(&self, mut visit: impl FnMut(StackId, Cost)) {
         let nodes = self.nodes.load(Ordering::Acquire);
-        let chunks = self.chunks();
+        let chunks = lock(&self.chunks);
         for node in chunks.iter().flat_map(|chunk| chunk.iter()).take(nodes).skip(CALLERS) {
             visit(StackId(node.stack.load(Ordering::Relaxed)), node.read());
         }
@@ -165,10 +168,6 @@ impl CallCosts {
     /// Returns the number of stacks that were taken from the limit.
     pub fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
-    }
-
-    fn chunks(&self) -> MutexGuard<'_, Vec<Arc<Chunk>>> {
-        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -433,7 +432,7 @@ impl CallTimes {
         let place = node as usize % CHUNK;
         if place == 0 {
             let chunk: Arc<Chunk> = Arc::new(std::array::from_fn(|_| Node::default()));
-            self.shared.chunks().push(Arc::clone(&chunk));
+            lock(&self.shared.chunks).push(Arc::clone(&chunk));
             self.chunks.push(chunk);
         }
         self.chunks[node as usize / CHUNK][place].stack.store(stack.0, Ordering::Relaxed);
@@ -508,27 +507,6 @@ mod tests {
             *time += cost.time;
         });
         rows
-    }
-
-    #[test]
-    fn node_takes_a_line_of_the_cache() {
-        assert_eq!((size_of::<Node>(), align_of::<Node>()), (64, 64));
-    }
-
-    #[test]
-    fn repeated_calls_add_no_nodes() {
-        let mut times = Thread::new(9);
-        for round in 0..3 {
-            times.enter(100, round);
-            for method in [200, 300, 400, 500] {
-                times.enter(method, round);
-                times.leave(method, round + 1);
-            }
-            times.leave(100, round + 9);
-        }
-        let CallTimes { nodes, callees, .. } = &times.times;
-        assert_eq!((*nodes as usize - CALLERS, callees.len()), (5, 0));
-        assert_eq!(read(&times)[&vec![5, 1]], (3, 3));
     }
 
     #[test]

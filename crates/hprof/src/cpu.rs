@@ -5,9 +5,10 @@
 
 use crate::cpu_state::{Cpu, Kinds, State};
 use crate::message::error;
+use crate::mutex::lock;
 use crate::orders::Sampled;
 use crate::session::Session;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
 use crate::symbols::Symbols;
 use jvm::platform::cpu_clock::of_process;
 use jvmpi::{CpuSample, CpuSampleKind, Frames, GcDisabled, MultiThreaded};

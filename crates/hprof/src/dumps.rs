@@ -2,9 +2,10 @@
 
 use crate::events::costly_events;
 use crate::message::{Progress, error};
+use crate::mutex::lock;
 use crate::output::Output;
 use crate::session::Session;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
 use crate::symbols::{Event, bring_up_to_date};
 use crate::{heap, monitors};
 use jvmpi::{EventType, Level, MultiThreaded, OnLoad, RawMonitor};

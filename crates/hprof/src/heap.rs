@@ -1,7 +1,8 @@
 //! HEAP_DUMP: the conversion of its records to those of the profile.
 
+use crate::mutex::lock;
 use crate::objects::Objects;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
 use crate::sites::SiteKey;
 use crate::symbols::{LoadedClass, NO_TRACE, bring_up_to_date};
 use jvmpi::dump::{self, Classes, Shape};

@@ -19,6 +19,7 @@ mod locks;
 mod message;
 mod monitor_times;
 mod monitors;
+mod mutex;
 mod objects;
 mod orders;
 mod output;

@@ -1,7 +1,8 @@
 //! MONITOR_DUMP: the state of all threads, and the threads that wait
 //! for each monitor.
 
-use crate::shared::{Shared, lock};
+use crate::mutex::lock;
+use crate::shared::Shared;
 use jvmpi::dump::Kind;
 use jvmpi::{Context, EventError, ObjectId, ThreadId, mode};
 use jvmpi_formats::profile::{

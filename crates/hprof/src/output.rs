@@ -1,5 +1,6 @@
 //! The destination of the profile: a front end, or a file that gets its final name only when it is complete.
 
+use crate::mutex::lock;
 use crate::rendered::Rendered;
 use jvm::platform::sockets::unsent;
 use jvmpi_formats::hprof::options::{Cpu, Options, Output as Destination};
@@ -10,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,7 @@ struct OpenFile(Arc<Mutex<Option<File>>>);
 
 impl Write for OpenFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        match lock(&self.0).as_mut() {
             Some(file) => file.write(bytes),
             None => Err(io::Error::other("the file is not open")),
         }
@@ -352,16 +353,12 @@ impl FileInTheMaking {
         Ok(Self { file, open, has_dumps: false })
     }
 
-    fn opened(&self) -> std::sync::MutexGuard<'_, Option<File>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Opens the file; with `more`, keeps its content to add to it. Returns false if the file is empty.
     fn begin(&mut self, more: bool) -> io::Result<bool> {
         if self.has_dumps && more {
             match self.file.go_on() {
                 Ok(file) => {
-                    *self.opened() = Some(file);
+                    *lock(&self.open) = Some(file);
                     return Ok(true);
                 }
                 // Another program has moved the file away.
@@ -369,13 +366,13 @@ impl FileInTheMaking {
                 Err(error) => return Err(error),
             }
         }
-        *self.opened() = Some(self.file.create()?);
+        *lock(&self.open) = Some(self.file.create()?);
         Ok(false)
     }
 
     /// Moves the file to its final path.
     fn finish(&mut self) -> io::Result<()> {
-        *self.opened() = None;
+        *lock(&self.open) = None;
         self.file.finish()?;
         self.has_dumps = true;
         Ok(())
@@ -384,7 +381,7 @@ impl FileInTheMaking {
     /// Removes an unfinished file.
     fn give_up(&mut self) {
         self.has_dumps = false;
-        *self.opened() = None;
+        *lock(&self.open) = None;
         self.file.give_up();
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::call_times::{CallTimes, Timed};
 use crate::cpu_clock::CpuClock;
+use crate::mutex::lock;
 use crate::objects::Cursor;
 use crate::session::Session;
 use crate::sites::Allocations;
@@ -12,7 +13,7 @@ use jvmpi_formats::profile::ThreadSerial;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// The data of a thread in one session.
@@ -107,7 +108,7 @@ impl Slot {
 
     #[cold]
     fn renew(&self, epoch: u32, renew: impl FnOnce(&mut Option<Box<Own>>)) {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = lock(&self.changing);
         // SAFETY: every taker of the data holds the lock.
         renew(unsafe { &mut *self.own.get() });
         self.epoch.store(epoch, Ordering::Relaxed);
@@ -116,7 +117,7 @@ impl Slot {
     /// Takes the data of another thread, after the epoch has become `epoch` and a later [`pass_barrier`] has
     /// succeeded. Returns None if the thread is using the data, has renewed it since, or has none.
     pub fn take(&self, epoch: u32) -> Option<Box<Own>> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = lock(&self.changing);
         let is_of_before = (self.epoch.load(Ordering::Relaxed).wrapping_sub(epoch) as i32) < 0;
         if !is_of_before || self.is_used.load(Ordering::Acquire) {
             return None;

@@ -1,9 +1,10 @@
 //! The thread that collects samples. For `cpu=samples` it takes those that the threads have left ([`cpu`](crate::cpu)).
 //! For `cpu=wall` it samples all threads itself, in turn ([`wall`](crate::wall)).
 
+use crate::mutex::lock;
 use crate::orders::{Orders, Sampled};
 use crate::session::Session;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
 use crate::symbols::Symbols;
 use crate::wall::{self, Chosen, Innermost, Turns};
 use jvmpi::{Frame, Frames, GcDisabled, Line, MultiThreaded, ThreadId, ThreadState};

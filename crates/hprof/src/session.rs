@@ -2,6 +2,7 @@
 
 use crate::call_times::{CallCosts, Cost, Limit};
 use crate::monitor_times::Waits;
+use crate::mutex::lock;
 use crate::sites::{Counts, SiteKey, Sites};
 use crate::timeline::Timeline;
 use crate::weights::{Tally, Weights};
@@ -13,7 +14,7 @@ use jvmpi_formats::profile::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// One recording, from JVM_OnLoad or an attach to the end of profiling.
@@ -105,10 +106,6 @@ fn add(samples: &mut FxHashMap<TraceSerial, CpuSample>, trace: TraceSerial, numb
     let row = samples.entry(trace).or_insert(CpuSample::new(trace, 0));
     row.samples += number;
     row.hits += number;
-}
-
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Session {

@@ -2,6 +2,7 @@
 
 use crate::cpu_state::Cpu;
 use crate::locks;
+use crate::mutex::lock;
 use crate::objects::{Object, Objects};
 use crate::orders::{Orders, Sampled};
 use crate::per_thread::{Slot, pass_barrier};
@@ -18,7 +19,7 @@ use jvmpi_formats::profile::{ClassSerial, Line, NameId, ThreadSerial, TraceSeria
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The data that all threads share.
 #[derive(Debug)]
@@ -60,11 +61,6 @@ pub struct Heap {
 pub struct Live {
     pub serial: ThreadSerial,
     pub object: u64,
-}
-
-/// Locks a mutex, even if a thread has panicked while it held it.
-pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Heap {

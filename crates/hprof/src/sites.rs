@@ -3,6 +3,7 @@
 //! Each thread counts its own allocations. Dead objects are counted for all threads together, by the
 //! thread that receives the event. Live amounts are allocated minus dead amounts.
 
+use crate::mutex::lock;
 use crate::weights::Tally;
 use hashbrown::HashTable;
 use indexmap::IndexSet;
@@ -10,7 +11,7 @@ use jvmpi_formats::profile::{ClassSerial, TraceSerial, Type};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The key of a site: the class and the trace of allocated objects.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -49,7 +50,7 @@ impl Sites {
     }
 
     fn keys(&self) -> MutexGuard<'_, IndexSet<SiteKey, FxBuildHasher>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -78,7 +79,7 @@ pub struct Counts(Mutex<Vec<Arc<Allocated>>>);
 impl Counts {
     /// Adds the amounts to those of other threads.
     pub fn add_to(&self, all: &mut FxHashMap<u32, Tally>) {
-        for one in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for one in lock(&self.0).iter() {
             all.entry(one.site).or_default().add(Tally {
                 parts: one.parts.load(Ordering::Relaxed),
                 bytes: one.bytes.load(Ordering::Relaxed),
@@ -140,7 +141,7 @@ impl<F: Copy + Eq + Hash> Allocations<F> {
             let (parts, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
             let counts = Arc::new(Allocated { site, parts, bytes });
             let shared = Arc::clone(&counts);
-            self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).push(shared);
+            lock(&self.shared.0).push(shared);
             counts
         };
         let counts = Arc::clone(self.by_site.entry(site).or_insert_with(fresh));

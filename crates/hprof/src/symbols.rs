@@ -295,20 +295,19 @@ impl Symbols {
         serial
     }
 
-    /// Handles THREAD_END. Returns the thread's number, if it was known.
-    pub fn thread_end(&mut self, env: usize) -> Option<ThreadSerial> {
-        let serial = self.threads.remove(&env)?;
+    /// Handles THREAD_END.
+    pub fn thread_end(&mut self, env: usize) {
+        let Some(serial) = self.threads.remove(&env) else { return };
         if self.idle {
             if let Some(thread) = self.profile.threads.shift_remove(&serial) {
                 self.by_object.remove(&thread.object.0);
             }
-            return Some(serial);
+            return;
         }
         self.events.push(Event::ThreadEnd(serial));
         if let Some(thread) = self.profile.threads.get_mut(&serial) {
             thread.ended = true;
         }
-        Some(serial)
     }
 
     /// Returns the number of a thread, or 0 if it is not known.
@@ -491,8 +490,8 @@ mod tests {
         assert_eq!(start(&mut known, 8), 200_001);
         assert_eq!(start(&mut known, 8), 200_001);
         assert_eq!(start(&mut known, 9), 200_002);
-        assert_eq!(known.thread_end(8), Some(ThreadSerial(200_001)));
-        assert_eq!(known.thread_end(8), None);
+        known.thread_end(8);
+        known.thread_end(8);
         assert_eq!(known.thread(8), ThreadSerial(0));
         assert_eq!(start(&mut known, 8), 200_003);
         let ended: Vec<_> = known.profile.threads.values().map(|thread| thread.ended).collect();
