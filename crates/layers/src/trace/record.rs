@@ -33,7 +33,7 @@ pub struct Recorder {
 
 /// A recording that is being made.
 struct Recording {
-    shared: Shared,
+    shared: Arc<Shared>,
     threads: AtomicU32,
     path: PathBuf,
     buffers: Mutex<Vec<Arc<ThreadBuffer>>>,
@@ -48,7 +48,7 @@ impl Recording {
 
     fn flush(&self, waits: bool) {
         let buffers = lock(&self.buffers).clone();
-        buffers.iter().for_each(|buffer| buffer.flush(&self.shared, waits));
+        buffers.iter().for_each(|buffer| buffer.flush(waits));
     }
 
     /// The thread that writes.
@@ -92,7 +92,7 @@ impl Drop for Buffers {
     fn drop(&mut self) {
         current::set(ptr::null::<Places>());
         for (recording, buffer) in self.kept.take() {
-            buffer.flush(&recording.shared, true);
+            buffer.flush(true);
             lock(&recording.buffers).retain(|other| !Arc::ptr_eq(other, &buffer));
         }
     }
@@ -116,7 +116,7 @@ impl Recorder {
         }
         let (shared, messages) = Shared::new();
         let recording = Arc::new(Recording {
-            shared,
+            shared: Arc::new(shared),
             threads: AtomicU32::new(0),
             path: path.clone(),
             buffers: Mutex::new(Vec::new()),
@@ -146,7 +146,7 @@ impl Recorder {
     fn new_buffer(&self) -> Option<&ThreadBuffer> {
         let made = BUFFERS.try_with(|buffers| {
             let number = self.recording.threads.fetch_add(1, Ordering::Relaxed);
-            let buffer = Arc::new(ThreadBuffer::new(number, &self.recording.shared));
+            let buffer = Arc::new(ThreadBuffer::new(number, self.recording.shared.clone()));
             lock(&self.recording.buffers).push(buffer.clone());
             let place = Arc::as_ptr(&buffer);
             buffers.kept.try_borrow_mut().ok()?.push((self.recording.clone(), buffer));
@@ -174,22 +174,6 @@ impl Recorder {
         let said = unsafe { functions::read_arguments(function, arguments) };
         buffer.begin_call(function, said);
         let result = body();
-        // SAFETY: as the caller promises.
-        unsafe { self.after(buffer, function, arguments, said, result.word()) };
-        result
-    }
-
-    /// # Safety
-    /// The same as for [`Self::call`], which has been made.
-    #[inline]
-    unsafe fn after(
-        &self,
-        buffer: &ThreadBuffer,
-        function: Function,
-        arguments: [u64; 3],
-        said: [u64; 3],
-        result: u64,
-    ) {
         let first = arguments[0] as usize;
         let mut details = Details::NONE;
         let threads: Vec<JNIEnv_and_result>;
@@ -214,7 +198,8 @@ impl Recorder {
             }
             _ => {}
         }
-        buffer.end_call(&self.recording.shared, function, said, result, details);
+        buffer.end_call(function, said, result.word(), details);
+        result
     }
 }
 
@@ -270,10 +255,10 @@ unsafe extern "C" fn run<const FUNCTION: usize>(arg: *mut c_void) {
     if let Some(recorder) = recorder
         && let Some(buffer) = recorder.buffer()
     {
-        buffer.run(&recorder.recording.shared, number);
+        buffer.run(number);
         // SAFETY: the agent passed it to be called.
         unsafe { function(arg) };
-        buffer.end_run(&recorder.recording.shared);
+        buffer.end_run();
     } else {
         // SAFETY: as above.
         unsafe { function(arg) };
@@ -357,7 +342,7 @@ impl Recorder {
         match self.buffer() {
             // SAFETY: as the caller promises.
             Some(buffer) => unsafe {
-                buffer.event(&self.recording.shared, event, || next.NotifyEvent(event));
+                buffer.event(event, || next.NotifyEvent(event));
             },
             // SAFETY: as the caller promises.
             None => unsafe { next.NotifyEvent(event) },
@@ -370,13 +355,7 @@ impl Recorder {
     /// ProfilerExit does not return.
     fn before_exit(&self, arguments: [u64; 3]) {
         if let Some(buffer) = self.buffer() {
-            buffer.end_call(
-                &self.recording.shared,
-                Function::ProfilerExit,
-                arguments,
-                0,
-                Details::NONE,
-            );
+            buffer.end_call(Function::ProfilerExit, arguments, 0, Details::NONE);
         }
         self.recording.finish();
     }

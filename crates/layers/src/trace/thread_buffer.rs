@@ -9,8 +9,8 @@ use crate::trace::shared::{Shared, lock, now};
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
 use std::slice;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, compiler_fence};
+use std::sync::{Arc, Mutex};
 
 /// The bytes of a buffer.
 const CAPACITY: usize = 1 << 16;
@@ -22,6 +22,7 @@ const TIME_EVERY: usize = 512;
 /// The records of a thread that are not handed over yet, and the state for the next ones.
 pub struct ThreadBuffer {
     number: u32,
+    shared: Arc<Shared>,
     /// Set while the thread is in here: a signal's handler may be an agent's, and make calls.
     busy: AtomicBool,
     /// Only the thread itself uses it.
@@ -71,7 +72,7 @@ struct Own {
 
 impl ThreadBuffer {
     /// Returns a buffer for the current thread, which has this number in the recording.
-    pub fn new(number: u32, shared: &Shared) -> Self {
+    pub fn new(number: u32, shared: Arc<Shared>) -> Self {
         let mut state = State::new();
         (state.seen, state.time) = (shared.order.load(Ordering::Relaxed), now());
         let handed = Mutex::new(Handed::nothing(number, &state));
@@ -79,6 +80,7 @@ impl ThreadBuffer {
             Own { state, count: 0, last_leaf_event: u64::MAX, call: None, look_at: TIME_EVERY };
         Self {
             number,
+            shared,
             busy: AtomicBool::new(false),
             own: UnsafeCell::new(own),
             bytes: UnsafeCell::new(vec![0; CAPACITY].into_boxed_slice()),
@@ -108,18 +110,18 @@ impl ThreadBuffer {
     /// # Safety
     /// The event is as the VM has made it; the buffer is the current thread's.
     #[inline]
-    pub unsafe fn event(&self, shared: &Shared, event: *mut JVMPI_Event, deliver: impl FnOnce()) {
+    pub unsafe fn event(&self, event: *mut JVMPI_Event, deliver: impl FnOnce()) {
         // SAFETY: as the caller promises.
         let (event_type, env) = unsafe { ((*event).event_type, (*event).env_id.word()) };
         let recorded = self.own(|own| {
             let is_exit = event_type == JVMPI_EVENT_METHOD_EXIT;
             let is_method = is_exit || event_type == JVMPI_EVENT_METHOD_ENTRY;
-            if is_method && self.is_ready(shared, own, env) {
+            if is_method && self.is_ready(own, env) {
                 // SAFETY: an event of this type has this union member.
                 self.method(own, is_exit, unsafe { (*event).u.method.method_id.word() });
             } else {
                 // SAFETY: as the caller promises.
-                unsafe { self.event_slowly(shared, own, event) };
+                unsafe { self.event_slowly(own, event) };
             }
             own.count += 1;
             own.count
@@ -131,7 +133,7 @@ impl ThreadBuffer {
         if own.count == number {
             own.last_leaf_event = number;
         } else {
-            self.own(|own| self.tag(shared, own, tag::END));
+            self.own(|own| self.tag(own, tag::END));
         }
     }
 
@@ -140,25 +142,25 @@ impl ThreadBuffer {
     /// # Safety
     /// The event is as the VM has made it.
     #[cold]
-    unsafe fn event_slowly(&self, shared: &Shared, own: &mut Own, event: *mut JVMPI_Event) {
+    unsafe fn event_slowly(&self, own: &mut Own, event: *mut JVMPI_Event) {
         // SAFETY: as the caller promises.
         let (event_type, env) = unsafe { ((*event).event_type, (*event).env_id.word()) };
-        self.begin_calls(shared, own);
-        self.set_env(shared, own, env);
+        self.begin_calls(own);
+        self.set_env(own, env);
         match event_type {
             JVMPI_EVENT_METHOD_ENTRY
             | JVMPI_EVENT_METHOD_EXIT
             | JVMPI_EVENT_METHOD_ENTRY2
             | JVMPI_EVENT_INSTRUCTION_START => {
-                self.catch_up(shared, own);
-                self.time(shared, own);
+                self.catch_up(own);
+                self.time(own);
             }
             // An allocation comes before the next record that has a place; objects are freed and moved between
             // GC_START and GC_FINISH. That order is enough.
             JVMPI_EVENT_OBJECT_ALLOC | JVMPI_EVENT_OBJECT_FREE | JVMPI_EVENT_OBJECT_MOVE => {
-                self.catch_up(shared, own);
+                self.catch_up(own);
             }
-            _ => self.place(shared, own),
+            _ => self.place(own),
         }
         if matches!(event_type, JVMPI_EVENT_METHOD_ENTRY | JVMPI_EVENT_METHOD_EXIT) {
             // SAFETY: an event of this type has this union member.
@@ -167,7 +169,7 @@ impl ThreadBuffer {
         }
         let known = event_type & !JVMPI_REQUESTED_EVENT;
         let number = if EventType::of(known).is_some() { known as u8 } else { tag::END };
-        self.put(shared, own, |write| {
+        self.put(own, |write| {
             if event_type & JVMPI_REQUESTED_EVENT != 0 {
                 write.out.byte(tag::REQUESTED);
             }
@@ -186,24 +188,17 @@ impl ThreadBuffer {
 
     /// Records the call, which is over.
     #[inline]
-    pub fn end_call(
-        &self,
-        shared: &Shared,
-        function: Function,
-        arguments: [u64; 3],
-        result: u64,
-        details: Details,
-    ) {
+    pub fn end_call(&self, function: Function, arguments: [u64; 3], result: u64, details: Details) {
         self.own(|own| {
             own.call = None;
-            self.close_leaf_event(shared, own);
+            self.close_leaf_event(own);
             if function.has_place() {
-                self.place(shared, own);
+                self.place(own);
             } else {
-                self.catch_up(shared, own);
+                self.catch_up(own);
             }
             let (mut arguments, mut result, mut details) = (arguments, result, details);
-            self.record(shared, own, |write| {
+            self.record(own, |write| {
                 let tag = tag::CALL + function as u8;
                 write.out.byte(tag);
                 write.state.begin(tag);
@@ -216,31 +211,31 @@ impl ThreadBuffer {
     }
 
     /// Records that a function of this number begins, for which CreateSystemThread has made the thread.
-    pub fn run(&self, shared: &Shared, function: u8) {
+    pub fn run(&self, function: u8) {
         self.function.store(function, Ordering::Relaxed);
         self.own(|own| {
-            self.place(shared, own);
-            self.tag(shared, own, tag::RUN);
+            self.place(own);
+            self.tag(own, tag::RUN);
         });
     }
 
     /// Records that it is over.
-    pub fn end_run(&self, shared: &Shared) {
-        self.own(|own| self.tag(shared, own, tag::END));
+    pub fn end_run(&self) {
+        self.own(|own| self.tag(own, tag::END));
     }
 
     /// Returns true if the record of a method can be made as it is.
     #[inline]
-    fn is_ready(&self, shared: &Shared, own: &Own, env: u64) -> bool {
+    fn is_ready(&self, own: &Own, env: u64) -> bool {
         own.call.is_none()
             && own.state.env == env
-            && own.state.seen == shared.order.load(Ordering::Relaxed)
+            && own.state.seen == self.shared.order.load(Ordering::Relaxed)
             && self.used.load(Ordering::Relaxed) < own.look_at
     }
 
     /// Records the time, if [`TIME_EVERY`] bytes have come without it.
-    fn time(&self, shared: &Shared, own: &mut Own) {
-        self.make_room(shared, own);
+    fn time(&self, own: &mut Own) {
+        self.make_room(own);
         if self.used.load(Ordering::Relaxed) >= own.look_at {
             let time = now();
             self.small(own, |state, out| {
@@ -274,10 +269,10 @@ impl ThreadBuffer {
     }
 
     /// Records the beginning of the call that the event comes in.
-    fn begin_calls(&self, shared: &Shared, own: &mut Own) {
+    fn begin_calls(&self, own: &mut Own) {
         if let Some((function, mut arguments)) = own.call.take() {
-            self.close_leaf_event(shared, own);
-            self.record(shared, own, |write| {
+            self.close_leaf_event(own);
+            self.record(own, |write| {
                 write.out.byte(tag::BEGIN);
                 write.out.byte(function as u8);
                 // Written like the call, because its record will have the same arguments.
@@ -288,15 +283,15 @@ impl ThreadBuffer {
     }
 
     /// The next records are no part of the last event.
-    fn close_leaf_event(&self, shared: &Shared, own: &mut Own) {
+    fn close_leaf_event(&self, own: &mut Own) {
         if own.last_leaf_event == own.count {
-            self.tag(shared, own, tag::END);
+            self.tag(own, tag::END);
         }
     }
 
-    fn set_env(&self, shared: &Shared, own: &mut Own, env: u64) {
+    fn set_env(&self, own: &mut Own, env: u64) {
         if own.state.env != env {
-            self.make_room(shared, own);
+            self.make_room(own);
             self.small(own, |state, out| {
                 out.byte(tag::ENV);
                 out.difference(state.env, env);
@@ -306,10 +301,10 @@ impl ThreadBuffer {
     }
 
     /// The record behind comes after all that has a place already.
-    fn catch_up(&self, shared: &Shared, own: &mut Own) {
-        let order = shared.order.load(Ordering::Relaxed);
+    fn catch_up(&self, own: &mut Own) {
+        let order = self.shared.order.load(Ordering::Relaxed);
         if own.state.seen != order {
-            self.make_room(shared, own);
+            self.make_room(own);
             self.small(own, |state, out| {
                 out.byte(tag::SEEN);
                 out.number(order - state.seen);
@@ -319,9 +314,9 @@ impl ThreadBuffer {
     }
 
     /// Gives the record behind a place in the order.
-    fn place(&self, shared: &Shared, own: &mut Own) {
-        let (place, time) = (shared.order.fetch_add(1, Ordering::Relaxed), now());
-        self.make_room(shared, own);
+    fn place(&self, own: &mut Own) {
+        let (place, time) = (self.shared.order.fetch_add(1, Ordering::Relaxed), now());
+        self.make_room(own);
         self.small(own, |state, out| {
             out.byte(tag::PLACE);
             out.number(place - state.seen);
@@ -331,19 +326,19 @@ impl ThreadBuffer {
     }
 
     /// Makes a record that has only a tag.
-    fn tag(&self, shared: &Shared, own: &mut Own, tag: u8) {
-        self.record(shared, own, |write| write.out.byte(tag));
+    fn tag(&self, own: &mut Own, tag: u8) {
+        self.record(own, |write| write.out.byte(tag));
     }
 
     /// Makes a record and counts it.
-    fn record(&self, shared: &Shared, own: &mut Own, encode: impl FnOnce(&mut Write<'_, '_>)) {
-        self.put(shared, own, encode);
+    fn record(&self, own: &mut Own, encode: impl FnOnce(&mut Write<'_, '_>)) {
+        self.put(own, encode);
         own.count += 1;
     }
 
     /// Puts a record of any length behind the bytes that are used.
-    fn put(&self, shared: &Shared, own: &mut Own, encode: impl FnOnce(&mut Write<'_, '_>)) {
-        self.make_room(shared, own);
+    fn put(&self, own: &mut Own, encode: impl FnOnce(&mut Write<'_, '_>)) {
+        self.make_room(own);
         let mut out = Out::new(self.unused());
         encode(&mut Write { state: &mut own.state, out: &mut out });
         let Out { used: length, more, .. } = out;
@@ -354,9 +349,9 @@ impl ThreadBuffer {
         }
         // The record is a chunk of its own.
         let mut handed = lock(&self.handed);
-        self.hand_over(shared, &mut handed, used, true);
+        self.hand_over(&mut handed, used, true);
         let header = self.header(&handed, length + more.len());
-        shared.push(&header, &[&self.unused()[..length], &more], true);
+        self.shared.push(&header, &[&self.unused()[..length], &more], true);
         self.begin_anew(own, &mut handed);
     }
 
@@ -384,22 +379,22 @@ impl ThreadBuffer {
 
     /// Makes room for a short record.
     #[inline]
-    fn make_room(&self, shared: &Shared, own: &mut Own) {
+    fn make_room(&self, own: &mut Own) {
         let used = self.used.load(Ordering::Relaxed);
         if used >= CAPACITY - ROOM {
             let mut handed = lock(&self.handed);
-            self.hand_over(shared, &mut handed, used, true);
+            self.hand_over(&mut handed, used, true);
             self.begin_anew(own, &mut handed);
         }
     }
 
     /// Has what is in use written to the file.
-    fn hand_over(&self, shared: &Shared, handed: &mut Handed, used: usize, waits: bool) {
+    fn hand_over(&self, handed: &mut Handed, used: usize, waits: bool) {
         if handed.bytes < used {
             let header = self.header(handed, used - handed.bytes);
             // SAFETY: what is used is not written to any more, until the thread itself begins anew.
             let bytes = unsafe { &(&*self.bytes.get())[handed.bytes..used] };
-            if shared.push(&header, &[bytes], waits) {
+            if self.shared.push(&header, &[bytes], waits) {
                 handed.bytes = used;
                 handed.header.flags = 0;
             }
@@ -424,10 +419,10 @@ impl ThreadBuffer {
 
     /// Has what was recorded written to the file, from any thread. Without `waits`, as the thread that writes calls
     /// it, nothing is done while the buffer's own thread is at it.
-    pub fn flush(&self, shared: &Shared, waits: bool) {
+    pub fn flush(&self, waits: bool) {
         let handed = if waits { Some(lock(&self.handed)) } else { self.handed.try_lock().ok() };
         if let Some(mut handed) = handed {
-            self.hand_over(shared, &mut handed, self.used.load(Ordering::Acquire), waits);
+            self.hand_over(&mut handed, self.used.load(Ordering::Acquire), waits);
         }
     }
 }
