@@ -21,8 +21,6 @@ const CHUNK: u32 = u32::from_le_bytes(*b"chnk");
 /// The header before the records of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
-    /// The bytes of the records.
-    pub length: u64,
     /// The thread, numbered as they came.
     pub thread: u32,
     pub flags: u8,
@@ -42,23 +40,23 @@ impl Header {
     /// The bytes of it.
     pub const SIZE: usize = 48;
 
-    /// Returns the header of these records.
+    /// Returns the chunk of these records.
     #[must_use]
-    pub fn write(&self, records: &[&[u8]]) -> Vec<u8> {
+    pub fn chunk(&self, records: &[&[u8]]) -> Vec<u8> {
+        let length: usize = records.iter().map(|records| records.len()).sum();
         let numbers = [self.seen, self.time, self.env].map(u64::to_le_bytes);
         let mut bytes = [
             &CHUNK.to_le_bytes()[..],
             &[0; 4],
-            &self.length.to_le_bytes(),
+            &(length as u64).to_le_bytes(),
             &self.thread.to_le_bytes(),
             &[self.flags, self.function, 0, 0],
             numbers.as_flattened(),
         ]
         .concat();
-        let mut crc = crc32fast::Hasher::new();
-        crc.update(&bytes[8..]);
-        records.iter().for_each(|records| crc.update(records));
-        bytes[4..8].copy_from_slice(&crc.finalize().to_le_bytes());
+        records.iter().for_each(|records| bytes.extend_from_slice(records));
+        let checksum = crc32fast::hash(&bytes[8..]);
+        bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
@@ -66,28 +64,26 @@ impl Header {
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (header, rest) = bytes.split_first_chunk::<{ Self::SIZE }>()?;
-        let read = Self::from_bytes(header);
-        let records = rest.get(..usize::try_from(read.length).ok()?)?;
-        let mut crc = crc32fast::Hasher::new();
-        crc.update(&header[8..]);
-        crc.update(records);
-        let [magic, checksum] = [CHUNK, crc.finalize()].map(u32::to_le_bytes);
+        let (read, length) = Self::from_bytes(header);
+        let records = rest.get(..usize::try_from(length).ok()?)?;
+        let checksum = crc32fast::hash(&bytes[8..Self::SIZE + records.len()]);
+        let [magic, checksum] = [CHUNK, checksum].map(u32::to_le_bytes);
         (header[..8] == *[magic, checksum].as_flattened()).then_some((read, records))
     }
 
-    /// Returns the fields in these bytes, whatever the checksum is.
-    pub fn from_bytes(header: &[u8; Self::SIZE]) -> Self {
+    /// Returns the fields in these bytes, whatever the checksum is, and the number of bytes of the records.
+    pub fn from_bytes(header: &[u8; Self::SIZE]) -> (Self, u64) {
         let u32_at = |at| u32::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
         let u64_at = |at| u64::from_le_bytes(*header[at..].first_chunk().expect("it is within"));
-        Self {
-            length: u64_at(8),
+        let read = Self {
             thread: u32_at(16),
             flags: header[20],
             function: header[21],
             seen: u64_at(24),
             time: u64_at(32),
             env: u64_at(40),
-        }
+        };
+        (read, u64_at(8))
     }
 }
 

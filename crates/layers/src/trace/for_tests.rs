@@ -13,10 +13,8 @@ use std::{ptr, slice};
 pub fn file(threads: &[&[u8]]) -> Vec<u8> {
     let mut bytes = file::head("word=8\n");
     for (thread, records) in (0..).zip(threads) {
-        let length = records.len() as u64;
-        let header = Header { length, thread, flags: Header::FRESH, ..Header::default() };
-        bytes.extend(header.write(&[records]));
-        bytes.extend_from_slice(records);
+        let header = Header { thread, flags: Header::FRESH, ..Header::default() };
+        bytes.extend(header.chunk(&[records]));
     }
     bytes
 }
@@ -28,13 +26,11 @@ pub fn repaired(chunks: &[u8], threads: u32) -> Vec<u8> {
     let mut bytes = file::head("word=8\n");
     let mut rest = chunks;
     while let Some((head, behind)) = rest.split_first_chunk::<{ Header::SIZE }>() {
-        let mut header = Header::from_bytes(head);
-        let count = usize::try_from(header.length).unwrap_or(usize::MAX).min(behind.len());
+        let (mut header, length) = Header::from_bytes(head);
+        let count = usize::try_from(length).unwrap_or(usize::MAX).min(behind.len());
         let (records, next) = behind.split_at(count);
-        header.length = records.len() as u64;
         header.thread %= threads;
-        bytes.extend(header.write(&[records]));
-        bytes.extend_from_slice(records);
+        bytes.extend(header.chunk(&[records]));
         rest = next;
     }
     bytes

@@ -50,9 +50,7 @@ impl Shared {
     /// Hands a chunk to the writer. With `waits`, waits while the queue is full; the writer itself must not. Returns
     /// false if the queue is full. Chunks are dropped after the file could not be written.
     pub fn push(&self, header: &Header, records: &[&[u8]], waits: bool) -> bool {
-        let mut chunk = header.write(records);
-        records.iter().for_each(|records| chunk.extend_from_slice(records));
-        let chunk = Message::Chunk(chunk);
+        let chunk = Message::Chunk(header.chunk(records));
         if waits {
             let _ = self.queue.send(chunk);
             return true;

@@ -477,7 +477,7 @@ fn records_that_come_faster_than_they_are_written_wait() {
         let mut piece = vec![0; 1 << 20];
         let last =
             file::Header { flags: file::Header::LAST, thread: u32::MAX, ..Default::default() };
-        while !bytes.ends_with(&last.write(&[])) {
+        while !bytes.ends_with(&last.chunk(&[])) {
             let count = pipe.read(&mut piece).unwrap();
             bytes.extend_from_slice(&piece[..count]);
         }

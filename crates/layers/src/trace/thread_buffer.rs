@@ -9,7 +9,7 @@ use crate::trace::shared::{Shared, lock, now};
 use jvmpi_sys::*;
 use std::cell::UnsafeCell;
 use std::slice;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex};
 
 /// The bytes of a buffer.
@@ -21,7 +21,6 @@ const TIME_EVERY: usize = 512;
 
 /// The records of a thread that are not handed over yet, and the state for the next ones.
 pub struct ThreadBuffer {
-    number: u32,
     shared: Arc<Shared>,
     /// Set while the thread is in here: a signal's handler may be an agent's, and make calls.
     busy: AtomicBool,
@@ -31,8 +30,6 @@ pub struct ThreadBuffer {
     bytes: UnsafeCell<Box<[u8]>>,
     used: AtomicUsize,
     handed: Mutex<Handed>,
-    /// Field of [`Header`].
-    function: AtomicU8,
 }
 
 // SAFETY: only the thread that owns the buffer touches `own` and the bytes from `used` on. Other threads read bytes below
@@ -45,16 +42,16 @@ unsafe impl Send for ThreadBuffer {}
 struct Handed {
     /// The number of bytes.
     bytes: usize,
-    /// The header of the next chunk, but for its length.
+    /// The header of the next chunk.
     header: Header,
 }
 
 impl Handed {
     /// Nothing of the records after this state was handed over.
-    fn nothing(thread: u32, state: &State) -> Self {
+    fn begin_anew(&mut self, state: &State) {
         let State { seen, time, env, .. } = *state;
-        let header = Header { thread, flags: Header::FRESH, seen, time, env, ..Header::default() };
-        Self { bytes: 0, header }
+        self.bytes = 0;
+        self.header = Header { flags: Header::FRESH, seen, time, env, ..self.header };
     }
 }
 
@@ -75,18 +72,18 @@ impl ThreadBuffer {
     pub fn new(number: u32, shared: Arc<Shared>) -> Self {
         let mut state = State::new();
         (state.seen, state.time) = (shared.order.load(Ordering::Relaxed), now());
-        let handed = Mutex::new(Handed::nothing(number, &state));
+        let header = Header { thread: number, ..Header::default() };
+        let mut handed = Handed { bytes: 0, header };
+        handed.begin_anew(&state);
         let own =
             Own { state, count: 0, last_leaf_event: u64::MAX, call: None, look_at: TIME_EVERY };
         Self {
-            number,
             shared,
             busy: AtomicBool::new(false),
             own: UnsafeCell::new(own),
             bytes: UnsafeCell::new(vec![0; CAPACITY].into_boxed_slice()),
             used: AtomicUsize::new(0),
-            handed,
-            function: AtomicU8::new(0),
+            handed: Mutex::new(handed),
         }
     }
 
@@ -212,7 +209,7 @@ impl ThreadBuffer {
 
     /// Records that a function of this number begins, for which CreateSystemThread has made the thread.
     pub fn run(&self, function: u8) {
-        self.function.store(function, Ordering::Relaxed);
+        lock(&self.handed).header.function = function;
         self.own(|own| {
             self.place(own);
             self.tag(own, tag::RUN);
@@ -350,8 +347,7 @@ impl ThreadBuffer {
         // The record is a chunk of its own.
         let mut handed = lock(&self.handed);
         self.hand_over(&mut handed, used, true);
-        let header = self.header(&handed, length + more.len());
-        self.shared.push(&header, &[&self.unused()[..length], &more], true);
+        self.shared.push(&handed.header, &[&self.unused()[..length], &more], true);
         self.begin_anew(own, &mut handed);
     }
 
@@ -391,21 +387,12 @@ impl ThreadBuffer {
     /// Has what is in use written to the file.
     fn hand_over(&self, handed: &mut Handed, used: usize, waits: bool) {
         if handed.bytes < used {
-            let header = self.header(handed, used - handed.bytes);
             // SAFETY: what is used is not written to any more, until the thread itself begins anew.
             let bytes = unsafe { &(&*self.bytes.get())[handed.bytes..used] };
-            if self.shared.push(&header, &[bytes], waits) {
+            if self.shared.push(&handed.header, &[bytes], waits) {
                 handed.bytes = used;
                 handed.header.flags = 0;
             }
-        }
-    }
-
-    fn header(&self, handed: &Handed, length: usize) -> Header {
-        Header {
-            length: length as u64,
-            function: self.function.load(Ordering::Relaxed),
-            ..handed.header
         }
     }
 
@@ -413,7 +400,7 @@ impl ThreadBuffer {
     fn begin_anew(&self, own: &mut Own, handed: &mut Handed) {
         own.state.forget();
         own.look_at = TIME_EVERY;
-        *handed = Handed::nothing(self.number, &own.state);
+        handed.begin_anew(&own.state);
         self.used.store(0, Ordering::Release);
     }
 
