@@ -10,7 +10,7 @@ use crate::output;
 use crate::platform::signals::{self, Signal};
 use crate::process::Process;
 use crate::progress::Progress;
-use crate::waiting::Waiting;
+use crate::waiting::{LOOK, Waiting};
 use jvm::platform::names::SHIM;
 use jvmpi_formats::hprof::control::Command;
 use jvmpi_formats::profile::DumpKind;
@@ -25,9 +25,6 @@ use std::time::{Duration, Instant};
 /// Maximum number of queued events. Senders wait when the queue is full, so that it does not grow with what a
 /// connection sends.
 const WAITING: usize = 64;
-
-/// The longest wait for an event before the process or the program is checked.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// An event of a recording.
 #[derive(Debug)]
@@ -121,7 +118,12 @@ impl Session {
             self.progress.show(self.started.elapsed().as_secs());
             self.jvms.values_mut().for_each(|jvm| jvm.keep_up(now));
             let dues = self.jvms.values().filter_map(Jvm::due);
-            let next = dues.chain(end).fold(now + LOOK, Instant::min);
+            let longest = match self.target {
+                Target::Program(..) => LOOK,
+                // The progress shows seconds.
+                Target::Process(_) => Duration::from_secs(1),
+            };
+            let next = dues.chain(end).fold(now + longest, Instant::min);
             self.next(next.saturating_duration_since(now));
         }
         Ok(())
